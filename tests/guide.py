@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec.structs import fields
@@ -43,6 +44,7 @@ from muniment.tables.table_forms import DERIVED, TABLES
 from muniment.transports.cli.failure import EXIT_CODES
 from muniment.transports.cli.guide import TOPICS, chapter
 from tests.guide_limits import LIMITS, amount, fixed_amounts
+from tests.guide_memory import candidate_rules, item_kinds, item_names, item_views, merge_rules
 
 ROOT = Path(__file__).parents[1]
 GUIDE = ROOT / "src/muniment/guide"
@@ -116,7 +118,7 @@ SCOPES: dict[str, tuple[str, str]] = {
     "turn": ("the content of one turn and of its attributes", "the facts about the turn"),
     "message": ("the content of one message, by its id", "the other messages; summaries and labels of the turn"),
     "subject": (
-        "the content of every turn with this subject, acting subject or mounted subject",
+        "the content of every turn with this subject, acting subject or mounted subject, and of its memory items",
         "the name as a speaker and in chat ids; turns in which the subject only speaks",
     ),
     "whole_space": ("everything encrypted, all keys, all names", "headers, tree and checkpoints, so that audits work"),
@@ -409,6 +411,11 @@ def _detected() -> str:
 PARTS: dict[str, Callable[[], str]] = {
     "detected": _detected,
     "planes": _planes,
+    "candidate rules": partial(candidate_rules, table),
+    "merge rules": partial(merge_rules, table),
+    "item kinds": partial(item_kinds, table),
+    "item names": partial(item_names, table),
+    "item views": partial(item_views, table),
     "findings": _findings,
     "tables": _tables,
     "topics": _topics,

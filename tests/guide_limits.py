@@ -24,6 +24,8 @@ LIMITS: dict[str, str] = {
     "batch_turns_max": "turns in one batch of `transcripts.commit_many`",
     "batch_bytes_max": "all turns of a batch together, as JSON",
     "source_turns_max": "source turns of one derived reference",
+    "candidates_max": "candidates for memory in one request",
+    "item_bytes_max": "what a memory item says: topic, text, keywords, tags and entities together",
     "tables_bytes_max": "the SQL tables of one view, in memory",
     "statement_seconds_max": "how long an SQL statement may run",
     "result_rows_max": "rows that an SQL statement returns",
@@ -34,7 +36,7 @@ LIMITS: dict[str, str] = {
 FIXED: dict[tuple[str, str], str] = {
     ("events.binding", "REQUEST_BYTES_MAX"): "one request, or a request file on the command line",
     ("events.identity", "NAME_BYTES_MAX"): "a name: space, channel, conversation, chat, turn, subject, requester",
-    ("operations.lifecycle.lifecycle", "REASON_BYTES_MAX"): "the reason of a lifecycle request",
+    ("operations.parameters", "REASON_BYTES_MAX"): "the reason of a lifecycle request",
     ("governance.annotation", "ATTRIBUTE_REASON_BYTES_MAX"): "the reason of an attribute",
     ("governance.annotation", "ATTRIBUTE_LINKS_MAX"): "links of an attribute",
     ("kernel.canonical", "DEPTH_MAX"): "levels of a JSON value: tool arguments, tool results, attribute values",

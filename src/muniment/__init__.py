@@ -33,6 +33,16 @@ if TYPE_CHECKING:
     )
     from muniment.events.changes import Action, RedactionReason, Transition
     from muniment.events.identity import ConversationKey
+    from muniment.events.memory_items import (
+        Freshness,
+        InvalidityGround,
+        ItemKind,
+        ItemPrivacy,
+        ItemScope,
+        ItemSourceType,
+        MemoryPlane,
+        StaleHint,
+    )
     from muniment.events.message import (
         AttachmentPart,
         Authority,
@@ -70,13 +80,27 @@ if TYPE_CHECKING:
     from muniment.governance.profiles import Pressure, PressureLevel, Profile
     from muniment.governance.views import View
     from muniment.kernel.sources import FixedClock, Sources
+    from muniment.memory.amendment import (
+        ChangeItemPrivacy,
+        ChangeItemScope,
+        CorrectItem,
+        InvalidateItem,
+        MarkItemStale,
+        PinItem,
+        RefreshItem,
+        RestoreItem,
+        SupersedeItem,
+    )
+    from muniment.memory.candidate import Candidate, ItemSource, JudgedBy, Ruling, SemanticJudgement
     from muniment.operations.attachments import AttachmentPlace
     from muniment.operations.context.prompt import Composition, Gaps, QuoteScope, Shape, SystemText
     from muniment.operations.conversations.activity import TimeRange
     from muniment.operations.conversations.listed import ConversationFilter
     from muniment.operations.lifecycle.scope import Scope
+    from muniment.operations.memory.forget_targets import ForgetTarget
+    from muniment.operations.memory.selection import ItemFilter, ItemSelection
+    from muniment.operations.provenance.derivations import Derivation
     from muniment.operations.provenance.links import MemoryKey
-    from muniment.operations.provenance.provenance import Derivation
     from muniment.operations.transcripts.hits import Preset, SearchRanking, SearchScope, Sort
     from muniment.operations.transcripts.redact import Passage
     from muniment.operations.transcripts.timeline import Anchor, AnchorKind
@@ -110,7 +134,7 @@ _HOMES = {
     "ConversationFilter": "muniment.operations.conversations.listed",
     "ConversationKey": "muniment.events.identity",
     "Delivery": "muniment.events.turn",
-    "Derivation": "muniment.operations.provenance.provenance",
+    "Derivation": "muniment.operations.provenance.derivations",
     "Detect": "muniment.governance.detection.detection",
     "DetectedType": "muniment.governance.detection.scan",
     "Detector": "muniment.governance.detection.scan",
@@ -130,6 +154,31 @@ _HOMES = {
     "Kind": "muniment.errors",
     "LifecycleFilter": "muniment.governance.listing",
     "Limits": "muniment.governance.limits",
+    "ForgetTarget": "muniment.operations.memory.forget_targets",
+    "Candidate": "muniment.memory.candidate",
+    "ChangeItemPrivacy": "muniment.memory.amendment",
+    "ChangeItemScope": "muniment.memory.amendment",
+    "CorrectItem": "muniment.memory.amendment",
+    "Freshness": "muniment.events.memory_items",
+    "InvalidateItem": "muniment.memory.amendment",
+    "InvalidityGround": "muniment.events.memory_items",
+    "ItemFilter": "muniment.operations.memory.selection",
+    "ItemKind": "muniment.events.memory_items",
+    "ItemPrivacy": "muniment.events.memory_items",
+    "ItemScope": "muniment.events.memory_items",
+    "ItemSelection": "muniment.operations.memory.selection",
+    "ItemSource": "muniment.memory.candidate",
+    "ItemSourceType": "muniment.events.memory_items",
+    "JudgedBy": "muniment.memory.candidate",
+    "MarkItemStale": "muniment.memory.amendment",
+    "MemoryPlane": "muniment.events.memory_items",
+    "PinItem": "muniment.memory.amendment",
+    "RefreshItem": "muniment.memory.amendment",
+    "RestoreItem": "muniment.memory.amendment",
+    "Ruling": "muniment.memory.candidate",
+    "SemanticJudgement": "muniment.memory.candidate",
+    "StaleHint": "muniment.events.memory_items",
+    "SupersedeItem": "muniment.memory.amendment",
     "MemoryKey": "muniment.operations.provenance.links",
     "Message": "muniment.events.message",
     "MunimentError": "muniment.errors",
@@ -196,9 +245,13 @@ __all__ = [
     "Attribution",
     "Authority",
     "BlobPart",
+    "Candidate",
+    "ChangeItemPrivacy",
+    "ChangeItemScope",
     "Composition",
     "ConversationFilter",
     "ConversationKey",
+    "CorrectItem",
     "Delivery",
     "Derivation",
     "Detect",
@@ -210,20 +263,35 @@ __all__ = [
     "FilePart",
     "FilePin",
     "FixedClock",
+    "ForgetTarget",
+    "Freshness",
     "Gaps",
     "GuardedAct",
     "HostReference",
     "HttpWitness",
     "Ingress",
+    "InvalidateItem",
+    "InvalidityGround",
+    "ItemFilter",
+    "ItemKind",
+    "ItemPrivacy",
+    "ItemScope",
+    "ItemSelection",
+    "ItemSource",
+    "ItemSourceType",
+    "JudgedBy",
     "Kind",
     "LifecycleFilter",
     "Limits",
+    "MarkItemStale",
     "MemoryKey",
+    "MemoryPlane",
     "Message",
     "MunimentError",
     "Options",
     "Passage",
     "PinFailure",
+    "PinItem",
     "Pins",
     "Plane",
     "Policy",
@@ -235,17 +303,23 @@ __all__ = [
     "QuoteScope",
     "ReasoningPart",
     "RedactionReason",
+    "RefreshItem",
     "Relation",
+    "RestoreItem",
     "Role",
+    "Ruling",
     "Runtime",
     "Scope",
     "SearchRanking",
     "SearchScope",
+    "SemanticJudgement",
     "Shape",
     "Sort",
     "Source",
     "SourceKind",
     "Sources",
+    "StaleHint",
+    "SupersedeItem",
     "SystemText",
     "TextPart",
     "TimeRange",

@@ -18,6 +18,18 @@ from muniment.formats.writing.export_format import ExportFormat
 from muniment.governance.access import Access
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
+from muniment.memory.amendment import (
+    ChangeItemPrivacy,
+    ChangeItemScope,
+    CorrectItem,
+    InvalidateItem,
+    MarkItemStale,
+    PinItem,
+    RefreshItem,
+    RestoreItem,
+    SupersedeItem,
+)
+from muniment.memory.candidate import Candidate
 from muniment.operations.approvals.approvals import ApprovalList, ApprovalReport, ApprovalRuleInForce
 from muniment.operations.archives.archives import ArchiveCheck
 from muniment.operations.archives.export_archive import ArchiveReport
@@ -40,8 +52,15 @@ from muniment.operations.lifecycle.receipts import Receipts
 from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.lifecycle.retention import RetentionPolicies, RetentionReport
 from muniment.operations.lifecycle.scope import Scope
+from muniment.operations.memory.amend import AmendReport
+from muniment.operations.memory.forget import ForgetReport
+from muniment.operations.memory.forget_targets import ForgetTarget
+from muniment.operations.memory.list_items import ItemDetail, ListedItems
+from muniment.operations.memory.remember import RememberReport
+from muniment.operations.memory.selection import ItemSelection
+from muniment.operations.provenance.derivations import Derivation
 from muniment.operations.provenance.links import LinkPage, MemoryKey
-from muniment.operations.provenance.provenance import Derivation, DerivationReport
+from muniment.operations.provenance.provenance import DerivationReport
 from muniment.operations.redactions.found_places import SoughtText
 from muniment.operations.redactions.redactions import BulkRedactionReport, RedactionPreview
 from muniment.operations.spaces.backup.restore import RestoreReport
@@ -184,6 +203,35 @@ class AsyncRedactions:
         note: str | None = ...,
     ) -> BulkRedactionReport: ...
 
+class AsyncMemoryGroup:
+    async def remember(
+        self, candidates: list[Candidate], requester: str, run: str | None = ..., dry_run: bool = ...
+    ) -> RememberReport: ...
+    async def list_(
+        self, subject: str, view: View, selection: ItemSelection = ..., limit: int = ..., after: int | None = ...
+    ) -> ListedItems: ...
+    async def show(self, item: str, view: View, as_of_ms: int | None = ...) -> ItemDetail: ...
+    async def amend(
+        self,
+        item: str,
+        amendment: CorrectItem
+        | RefreshItem
+        | MarkItemStale
+        | ChangeItemScope
+        | ChangeItemPrivacy
+        | PinItem
+        | SupersedeItem
+        | InvalidateItem
+        | RestoreItem,
+        reason: str,
+        requester: str,
+        expected: int | None = ...,
+        dry_run: bool = ...,
+    ) -> AmendReport: ...
+    async def forget(
+        self, subject: str, target: ForgetTarget, reason: str, requester: str, dry_run: bool = ...
+    ) -> ForgetReport: ...
+
 class AsyncLifecycle:
     async def request(
         self, conversation: ConversationKey, transition: Transition, reason: str, requester: str, turn: str | None = ...
@@ -323,6 +371,7 @@ class AsyncRuntime:
     conversations: AsyncConversationGroup
     subjects: AsyncSubjects
     redactions: AsyncRedactions
+    memory: AsyncMemoryGroup
     lifecycle: AsyncLifecycle
     evidence: AsyncEvidence
     disclosure: AsyncDisclosure

@@ -221,7 +221,7 @@ class UnknownConversation(MunimentError):
 
 
 class UnknownPlace(MunimentError):
-    """No such turn, message, part or field in the conversation; check the ids with `transcripts replay`."""
+    """No such turn, message, part, field or memory item; check the ids with `transcripts replay` or `memory list`."""
 
     code = "transcript.unknown_place"
     kind = Kind.MISSING

@@ -16,7 +16,7 @@ from muniment.events.references import Plane
 from muniment.governance.views import View
 from muniment.ledger.ledger import Writer
 from muniment.operations.lifecycle.scope import Scope
-from muniment.operations.provenance.provenance import Derivation
+from muniment.operations.provenance.derivations import Derivation
 from muniment.operations.transcripts.redact import Passage
 from tests.archives.documents import TALKING, changed, exported, imported, lines_of, of_subject, rooted, seal, shown
 from tests.attributes import attribute, of_turn

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tests.by_hand import Vector, disclosed, made, msgpack, plain
 from tests.events.bodies_by_hand import BODIES, CONTENTS, LEFT_CONTENT, LEFT_SALTS, USUAL_CONTENT, USUAL_META
+from tests.events.items_by_hand import ITEM_WORDS, ITEMS
 from tests.events.requests_by_hand import REQUESTS, WORDS
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "vectors" / "events"
@@ -54,10 +55,10 @@ def fields_vector(kind: str, cls: str, body: Vector, texts: dict[str, str]) -> V
 def good_vectors() -> dict[str, Vector]:
     """Return the vectors that must be accepted."""
     found: dict[str, Vector] = {}
-    for name, (kind, body, texts) in (BODIES | REQUESTS).items():
+    for name, (kind, body, texts) in (BODIES | REQUESTS | ITEMS).items():
         found[f"cell_{name}_v1"] = cell_vector(msgpack([1, META_SEED, body]), kind, "meta", body)
         found[f"fields_{name}_v1"] = fields_vector(kind, "meta", body, texts)
-    for name, (kind, body, texts) in (CONTENTS | WORDS).items():
+    for name, (kind, body, texts) in (CONTENTS | WORDS | ITEM_WORDS).items():
         cell = msgpack([1, None, body])
         found[f"cell_{name}_v1"] = cell_vector(cell, kind, "content", body)
         found[f"fields_{name}_v1"] = fields_vector(kind, "content", body, texts)

@@ -32,7 +32,8 @@ TYPES: dict[str, tuple[type, ...]] = {
 
 WITH_CONTENT = [
     "turn.committed", "attr.recorded", "turn.lifecycle", "turn.redacted", "content.revealed", "content.exported",
-    "export.issued", "erasure.refused", "approval.requested", "approval.decided",
+    "export.issued", "erasure.refused", "approval.requested", "approval.decided", "item.recorded",
+    "item.revised", "item.retired",
 ]  # fmt: skip
 
 

@@ -65,6 +65,21 @@ from muniment.events.disclosures import (
     ReadSpan,
 )
 from muniment.events.labels import content_fields, encode_part, meta_fields
+from muniment.events.memory_items import (
+    Freshness,
+    InvalidityGround,
+    ItemKind,
+    ItemMeta,
+    ItemPrivacy,
+    ItemRetired,
+    ItemRevised,
+    ItemScope,
+    ItemSourceType,
+    MemoryPlane,
+    NotebookOpened,
+    Retirement,
+    Revision,
+)
 from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart, UriPart, part_label
 from muniment.events.records import (
     META_BODIES,
@@ -94,6 +109,7 @@ from tests.turns import committed, json_values, parts, plain_turn, rich_turn
 LABEL = re.compile(r"[a-z_]+(/\d+(/[a-z_]+(/\d+)?)?)?", re.ASCII)
 
 REQUEST = LifecycleRequest(reason="asked", requester="ada", requested_ms=7)
+SOURCE = SourceEvidence(space="home", channel="mail", conversation="talk", turn="turn-1")
 SMALL_BODIES: list[MetaBody] = [
     SpaceOpened(name="größe"),
     ConversationOpened(channel="mail", conversation="talk"),
@@ -169,6 +185,32 @@ SMALL_BODIES: list[MetaBody] = [
     ),
     ContentExported(export=ContentGrant(way=ExportWay.BUNDLE, purpose="case"), caller=Caller(views=["export"])),
     AccessRefused(denial=Denial(operation="disclosure.reveal", right="reveal", since_ms=7)),
+    NotebookOpened(subject="größe", plane=MemoryPlane.DIARY),
+    ItemMeta(
+        item="i-1",
+        kind=ItemKind.PROFILE,
+        writer="host",
+        observed_ms=7,
+        confidence=900,
+        importance=100,
+        privacy=ItemPrivacy.PUBLIC_RUNTIME,
+        source_type=ItemSourceType.IMPORTED,
+        scope=ItemScope.CHAT,
+        freshness=Freshness.VOLATILE,
+        pinned=True,
+        expires_ms=8,
+        evidence=[SOURCE],
+        run="night-1",
+    ),
+    ItemRevised(revision=Revision(text="Lives in Oslo", confidence=100), request=REQUEST),
+    ItemRetired(
+        request=REQUEST,
+        cause=Retirement.INVALIDATED,
+        successor="i-2",
+        ground=InvalidityGround.INTEGRITY_VIOLATION,
+        evidence=[SOURCE],
+        run="night-1",
+    ),
 ]
 
 

@@ -25,6 +25,7 @@ from muniment.errors import MunimentError, WordsErased
 from muniment.events.attributes import Attribute, AttributeLink, AttributeSource, SourceKind
 from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import ConversationId, SubjectId, TurnId
+from muniment.events.memory_items import ItemPrivacy
 from muniment.events.message import (
     Authority,
     Message,
@@ -40,16 +41,19 @@ from muniment.governance.access import Access, Effect
 from muniment.governance.policy import Policy
 from muniment.governance.views import View
 from muniment.kernel.digest import unb64url
+from muniment.memory.amendment import CorrectItem
 from muniment.operations.attachments import AttachmentPlace, AttachmentRange
 from muniment.operations.evidence.proof_document import EvidenceFormat
 from muniment.operations.lifecycle.scope import Scope
-from muniment.operations.provenance.provenance import Derivation
+from muniment.operations.memory.forget_targets import ForgetTarget
+from muniment.operations.provenance.derivations import Derivation
 from muniment.operations.subjects.export_subject import SubjectFormat
 from muniment.operations.transcripts.redact import Passage
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.runtime import Runtime
 from muniment.tables.table_forms import DERIVED, TABLES
 from tests.attributes import SEES, attribute
+from tests.memory.items import candidate
 from tests.turns import TALK, answered, asked, plain_turn
 from tests.worlds import OPERATOR, World, key_of, memory_world
 
@@ -67,6 +71,11 @@ CANARIES: dict[str, set[View]] = {
     "canaryfilegarden": {RAW},
     "canaryfileredacted": {RAW},
     "canaryfileseen": {RAW, MODEL, UI, EXPORT},
+    "canaryitem": {RAW, MODEL, UI, EXPORT},
+    "canarydiagnosis": {RAW},
+    "canaryforgotten": NOBODY,
+    "canarywhy": {RAW, AUDIT},
+    "canarywriter": {RAW, AUDIT},
     "canarytitle": NOBODY,
     "canarytag": NOBODY,
     "canaryhushed": NOBODY,
@@ -147,6 +156,7 @@ def full_world() -> World:
     world.redacted(Passage(turn=TurnId("turn-1"), message=7), *others)
     world.redacted(Passage(turn=TurnId("turn-1"), message=8, part=0, start=7, end=18), *others)
     runtime.lifecycle.erase(Scope(conversation=TALK, message="turn-1#9"), "asked for", OPERATOR)
+    _remember(runtime)
     runtime.conversations.describe(key_of("hush"), "canarytitle", ["canarytag"])
     world.masked(1, "hush").redacted(Passage(turn=TurnId("turn-2")), *others, conversation="hush")
     world.masked(2).erased(3)
@@ -155,6 +165,18 @@ def full_world() -> World:
     runtime.disclosure.reveal(key_of(), TurnId("turn-1"), "a complaint", OPERATOR)
     _attach_files(world)
     return world
+
+
+def _remember(runtime: Runtime) -> None:
+    """Record memory items: one for everybody, one for operators, one that is forgotten."""
+    items = {
+        "i-1": candidate("zephyr thing", topic="one", id="i-1"),
+        "i-2": candidate("canarydiagnosis", topic="two", id="i-2", privacy=ItemPrivacy.OPERATOR_DIAGNOSTIC),
+        "i-3": candidate("canaryforgotten", topic="three", id="i-3", keywords=["canaryforgotten"]),
+    }
+    runtime.memory.remember(list(items.values()), "canarywriter")
+    runtime.memory.amend("i-1", CorrectItem(text="canaryitem"), "canarywhy", "canarywriter")
+    runtime.memory.forget(SubjectId("ada"), ForgetTarget(item="i-3"), "asked for", OPERATOR)
 
 
 def _attach_files(world: World) -> None:
@@ -190,6 +212,9 @@ PLACES = [
 ]
 WHY = {"reason": "why", "requester": "who"}
 TURN = {"conversation": TALKING, "turn": "turn-1"}
+STATEMENT = {
+    "subject": "ada", "kind": "profile", "text": "says nothing", "evidence": [TURN], "judgement": {"decision": "accept"}
+}  # fmt: skip
 SCOPES: list[dict[str, Any]] = [
     {"conversation": TALK}, {"conversation": TALK, "turn": "turn-1"}, {"conversation": TALK, "message": "turn-1#0"},
     {"subject": "ada"}, {"whole_space": "default"},
@@ -213,7 +238,27 @@ def through(given: dict[str, Any], **more: list[Any]) -> list[dict[str, Any]]:
 
 def requests(home: Path) -> dict[str, list[dict[str, Any]]]:
     """Return the requests of every operation, in the order in which they are made: what destroys comes last."""
-    return reading() | changing(home)
+    return about_memory() | reading() | changing(home)
+
+
+def about_memory() -> dict[str, list[dict[str, Any]]]:
+    """Return the requests about memory that destroy nothing."""
+    return {
+        "memory.remember": [
+            {
+                "candidates": [{**STATEMENT, "topic": topic, "id": f"new-{topic}"}],
+                "requester": "who",
+                "dry_run": dry_run,
+            }
+            for topic in ("one", "two", "three", "four")
+            for dry_run in (True, False)
+        ],
+        "memory.list": through({"subject": "ada"}, selection=[{}, {"state": "all"}, {"as_of_ms": 2**50}]),
+        "memory.show": through({}, item=["i-1", "i-2", "i-3"]),
+        "memory.amend": [
+            {"item": item, "amendment": {"type": "pin"}, "dry_run": True, **WHY} for item in ("i-1", "i-2", "i-3")
+        ],
+    }
 
 
 def reading() -> dict[str, list[dict[str, Any]]]:
@@ -324,6 +369,11 @@ def changing(home: Path) -> dict[str, list[dict[str, Any]]]:
             for view in View
         ],
         "conversations.describe": [{"conversation": {"conversation": name}, "title": "t"} for name in (TALK, "hush")],
+        "memory.forget": [
+            {"subject": "ada", "target": target, "dry_run": dry_run, **WHY}
+            for target in ({"words": "zephyr"}, {"item": "i-2"})
+            for dry_run in (True, False)
+        ],
         "transcripts.commit_many": [{"turns": [new | {"turn": "first"}, new | {"turn": "turn-1"}]}],
         "transcripts.commit": [{"turn": new}, {"turn": new | {"turn": "turn-1"}}],
         "lifecycle.erase": [{"scope": scope, **WHY} for scope in SCOPES],
@@ -391,6 +441,8 @@ def test_each_canary_can_be_seen_by_whom_it_is_for(view: View) -> None:
         for place in (msgspec.convert(place, AttachmentPlace) for place in PLACES):
             with contextlib.suppress(WordsErased):
                 shown += runtime.attachments.read(key_of(FILES), place, view).data.decode()
+        shown += msgspec.json.encode(runtime.memory.list_(SubjectId("ada"), view)).decode()
+        shown += msgspec.json.encode(runtime.memory.show("i-1", view)).decode()
         if view in {RAW, AUDIT}:
             shown += msgspec.json.encode(runtime.evidence.links(conversation=key_of())).decode()
     assert {word for word in CANARIES if word in shown} == {word for word, views in CANARIES.items() if view in views}

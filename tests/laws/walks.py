@@ -26,7 +26,7 @@ from muniment.events.references import Plane
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
 from muniment.operations.lifecycle.scope import Scope
-from muniment.operations.provenance.provenance import Derivation
+from muniment.operations.provenance.derivations import Derivation
 from muniment.operations.transcripts.hits import SearchScope
 from muniment.operations.transcripts.redact import Passage
 from tests.attributes import RULED, SEES, ruled

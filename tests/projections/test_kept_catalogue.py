@@ -14,7 +14,7 @@ from muniment.events.identity import SpaceName, SubjectId, TurnId
 from muniment.events.references import Plane
 from muniment.ledger.snapshots import Snapshots
 from muniment.operations.lifecycle.scope import Scope
-from muniment.operations.provenance.provenance import Derivation
+from muniment.operations.provenance.derivations import Derivation
 from muniment.projections import conversation_catalogue, kept_catalogue
 from muniment.projections.conversation_list import ConversationList
 from muniment.projections.kept_catalogue import NAME, PREFIX

@@ -43,7 +43,7 @@ def test_a_wrong_call_is_refused_by_mypy_and_at_run_time() -> None:
             with pytest.raises(AttributeError):
                 runtime.transcripts.no_operation  # type: ignore[attr-defined]  # noqa: B018 - and this
             with pytest.raises(AttributeError):
-                runtime.memory  # type: ignore[attr-defined]  # noqa: B018 - and this
+                runtime.nowhere  # type: ignore[attr-defined]  # noqa: B018 - and this
             sizes: int = await runtime.spaces.list_()  # type: ignore[assignment]  # and what is returned
             assert sizes
 

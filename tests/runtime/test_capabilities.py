@@ -25,7 +25,7 @@ from muniment.runtime.runtime import Runtime
 from muniment.runtime.settings import set_policies, set_profile
 from muniment.space.options import Options
 from tests.cli.shell import Shell
-from tests.runtime.test_doors import everything
+from tests.runtime.every_operation import everything
 from tests.turns import plain_turn
 from tests.worlds import FileWorld, World, key_of, memory_world, root_key
 

@@ -1,7 +1,7 @@
 """Entries of another type than turns: the log keeps, proves, erases and heals them without knowing what they are.
 
-A copy of the package has one more type of stream, a notebook, whose entries are items. An item has two names, and a
-name can be moved to another item. Everything that reads a log meets such streams beside conversations.
+A copy of the package has one more type of stream, a binder, whose entries are sheets. A sheet has two names, and a
+name can be moved to another sheet. Everything that reads a log meets such streams beside conversations.
 """
 
 from __future__ import annotations
@@ -19,46 +19,46 @@ import pytest
 import muniment
 
 KINDS = """
-    NOTEBOOK_OPENED = "notebook.opened"
-    ITEM_RECORDED = "item.recorded"
-    ITEM_CHANGED = "item.changed"
+    BINDER_OPENED = "binder.opened"
+    SHEET_RECORDED = "sheet.recorded"
+    SHEET_CHANGED = "sheet.changed"
 """
 BODIES = """
 
-class NotebookOpened(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+class BinderOpened(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     plane: str
 
 
-class ItemMeta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+class SheetMeta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     topic: str
 
 
-class ItemContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+class SheetContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     text: str
 
 
 META_BODIES |= {
-    EventKind.NOTEBOOK_OPENED: NotebookOpened,
-    EventKind.ITEM_RECORDED: ItemMeta,
-    EventKind.ITEM_CHANGED: TurnLifecycle,
+    EventKind.BINDER_OPENED: BinderOpened,
+    EventKind.SHEET_RECORDED: SheetMeta,
+    EventKind.SHEET_CHANGED: TurnLifecycle,
 }
-CONTENT_BODIES |= {EventKind.ITEM_RECORDED: ItemContent, EventKind.ITEM_CHANGED: Words}
-CHANGES |= {EventKind.ITEM_CHANGED}
-VERSIONS |= {NotebookOpened: 1, ItemMeta: 1, ItemContent: 1}
-NOTEBOOK = StreamShape("notebook", "notebook.opened", "item", "item.recorded", "item.changed")
-OPENS["notebook.opened"] = "notebook"
-ENTRIES["item.recorded"] = "item"
-LIFECYCLES.append("item.changed")
+CONTENT_BODIES |= {EventKind.SHEET_RECORDED: SheetContent, EventKind.SHEET_CHANGED: Words}
+CHANGES |= {EventKind.SHEET_CHANGED}
+VERSIONS |= {BinderOpened: 1, SheetMeta: 1, SheetContent: 1}
+BINDER = StreamShape("binder", "binder.opened", "sheet", "sheet.recorded", "sheet.changed")
+OPENS["binder.opened"] = "binder"
+ENTRIES["sheet.recorded"] = "sheet"
+LIFECYCLES.append("sheet.changed")
 """
 PLAIN_CONTENT = """    if not hasattr(body, "parts"):
         return list(zip(body.__struct_fields__, encode_each(astuple(body)), strict=True))
     for place, parts in enumerate(body.parts):
 """
-SCRIPT = Path(__file__).with_name("notebook_script.py")
+SCRIPT = Path(__file__).with_name("binder_script.py")
 
 
 @pytest.fixture(scope="module")
-def with_notebooks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def with_binders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a directory with the copy of the package."""
     home = tmp_path_factory.mktemp("copy")
     assert muniment.__file__ is not None
@@ -77,7 +77,7 @@ def with_notebooks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def told(home: Path, tmp_path: Path) -> dict[str, Any]:
-    """Run the script of the notebook with the copy; return what it found."""
+    """Run the script of the binder with the copy; return what it found."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
     ran = subprocess.run(
         [sys.executable, str(SCRIPT), str(tmp_path)],
@@ -90,15 +90,15 @@ def told(home: Path, tmp_path: Path) -> dict[str, Any]:
     return dict(json.loads(ran.stdout))
 
 
-def test_a_notebook_is_kept_proved_erased_and_healed_like_a_conversation(with_notebooks: Path, tmp_path: Path) -> None:
-    found = told(with_notebooks, tmp_path)
-    assert found["written"] == {"items": [1, 2, 3], "names": 2, "moved": True, "renamed_free": True}
+def test_a_binder_is_kept_proved_erased_and_healed_like_a_conversation(with_binders: Path, tmp_path: Path) -> None:
+    found = told(with_binders, tmp_path)
+    assert found["written"] == {"sheets": [1, 2, 3], "names": 2, "moved": True, "renamed_free": True}
     assert found["erased"] == {"content": True, "text_of_others": ["likes tea", "lives in Oslo"]}
-    assert found["reopened"] == {"sound": True, "findings": [], "changes": 1, "type": "notebook", "names": 7}
+    assert found["reopened"] == {"sound": True, "findings": [], "changes": 1, "type": "binder", "names": 7}
     assert found["healed"] == {"came_back": True, "content": False, "sound": True}
     assert found["search"] == {"hello": 2, "tea": 0}
     assert found["replay"] == ["t-1", "t-2"]
     assert found["archive"] == {"documents": 1, "inserted": 2}
-    assert found["restored"] == {"sound": True, "item": False, "texts": ["likes tea"]}
+    assert found["restored"] == {"sound": True, "sheet": False, "texts": ["likes tea"]}
     assert found["verified"] == {"turns": 2, "events": found["verified"]["events"], "erased": 0, "streams": 2}
-    assert found["receipt"] == "item"
+    assert found["receipt"] == "sheet"

@@ -24,7 +24,7 @@ from muniment.operations.context.prompt import Composition
 from muniment.operations.evidence.explain import AUDIT_PARTS, Explanation
 from muniment.operations.evidence.turn_history import HistoryEntry
 from muniment.operations.lifecycle.scope import Scope
-from muniment.operations.provenance.provenance import Derivation
+from muniment.operations.provenance.derivations import Derivation
 from muniment.operations.transcripts.redact import Passage
 from muniment.runtime.runtime import Runtime
 from tests.attributes import attribute, of_turn

@@ -37,6 +37,10 @@ def _turn(number: int) -> dict[str, Any]:
     return {"turn": "turn-9", "subject": "anna", "conversation": "talk", "messages": [said]}
 
 
+STATEMENT = {
+    "subject": "anna", "kind": "fact", "topic": "t", "text": "words", "id": "i-1", "attested": True,
+    "judgement": {"decision": "accept"},
+}  # fmt: skip
 FIRST_PART = {"turn": "turn-1", "message": 0, "part": 0}
 # operation -> requests with a number in every place that holds one
 PLACES: dict[str, list[Callable[[int], dict[str, Any]]]] = {
@@ -96,6 +100,17 @@ PLACES: dict[str, list[Callable[[int], dict[str, Any]]]] = {
     ],
     "conversations.list": [lambda n: {"limit": n}],
     "subjects.list": [lambda n: {"limit": n}],
+    "memory.remember": [
+        lambda n: {"candidates": [{**STATEMENT, "observed_ms": n}], "requester": "who"},
+        lambda n: {"candidates": [{**STATEMENT, "expires_ms": n}], "requester": "who"},
+    ],
+    "memory.list": [
+        lambda n: {"subject": "anna", "view": "host_ui", "limit": n},
+        lambda n: {"subject": "anna", "view": "host_ui", "after": n},
+        lambda n: {"subject": "anna", "view": "host_ui", "selection": {"as_of_ms": n}},
+    ],
+    "memory.show": [lambda n: {"item": "i-1", "view": "host_ui", "as_of_ms": n}],
+    "memory.amend": [lambda n: {"item": "i-1", "amendment": {"type": "pin"}, "expected": n, **WHY}],
     "redactions.find": [lambda n: {"sought": {"text": "question"}, "limit": n}],
     "lifecycle.release": [lambda n: {"hold": n, **WHY}],
     "lifecycle.retain": [lambda n: {"keep_at_least_ms": n, **WHY}, lambda n: {"erase_after_ms": n, **WHY}],

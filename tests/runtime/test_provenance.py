@@ -30,9 +30,10 @@ from muniment.governance.access import Access
 from muniment.governance.limits import Limits
 from muniment.governance.views import View
 from muniment.kernel.digest import unb64url
+from muniment.operations.provenance.derivations import Derivation
 from muniment.operations.provenance.derived_refs import citation
 from muniment.operations.provenance.links import Link, MemoryKey
-from muniment.operations.provenance.provenance import Derivation, DerivationReport
+from muniment.operations.provenance.provenance import DerivationReport
 from muniment.operations.transcripts.timeline import Anchor, AnchorKind
 from tests.turns import RICH, SUBJECT, TALK, message_of, plain_turn, rich_turn
 from tests.worlds import FileWorld, World, key_of, memory_world

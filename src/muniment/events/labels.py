@@ -22,6 +22,8 @@ An attribute has, beside the members of its meta body:
 | `value` | any JSON value | content |
 | `reason` | text | content |
 | `link/<i>` | relation, kind and id of another object | content |
+
+A memory item has the members of its meta body, and of its content `topic`, `text`, `keywords`, `tags` and `entities`.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from msgspec import Raw
 from msgspec.structs import astuple
 
 from muniment.events.attributes import AttributeContent, link_label
+from muniment.events.memory_items import ItemContent
 from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart
 from muniment.events.records import WORDS, ContentBody, MetaBody, TurnMeta
 from muniment.events.turn import Source
@@ -66,6 +69,8 @@ def content_fields(body: ContentBody) -> list[tuple[str, bytes]]:
     values: dict[str, object] = {}
     if isinstance(body, Words):
         return list(zip(body.words, encode_each(body.words.values()), strict=True))
+    if isinstance(body, ItemContent):
+        return list(zip(body.__struct_fields__, encode_each(astuple(body)), strict=True))
     if isinstance(body, AttributeContent):
         values |= {"value": Raw(encode(body.value)), "reason": body.reason}
         values |= {link_label(place): link for place, link in enumerate(body.links)}

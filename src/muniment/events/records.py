@@ -26,6 +26,7 @@ from muniment.events.disclosures import (
     ContextIssued,
     ErasureRefused,
 )
+from muniment.events.memory_items import ItemContent, ItemMeta, ItemRetired, ItemRevised, NotebookOpened
 from muniment.events.message import Authority, Part, Role
 from muniment.events.references import RefDerived, Relation, Visibility
 from muniment.events.turn import Attribution, Delivery, Source
@@ -60,6 +61,10 @@ class EventKind(StrEnum):
     APPROVAL_DECIDED = "approval.decided"
     CONTENT_READ = "content.read"
     CONTENT_EXPORTED = "content.exported"
+    NOTEBOOK_OPENED = "notebook.opened"
+    ITEM_RECORDED = "item.recorded"
+    ITEM_REVISED = "item.revised"
+    ITEM_RETIRED = "item.retired"
 
 
 class RotationCause(StrEnum):
@@ -241,8 +246,12 @@ MetaBody = (
     | ApprovalDecided
     | ContentRead
     | ContentExported
+    | NotebookOpened
+    | ItemMeta
+    | ItemRevised
+    | ItemRetired
 )
-ContentBody = TurnContent | AttributeContent | Words
+ContentBody = TurnContent | AttributeContent | ItemContent | Words
 
 META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.SPACE_OPENED: SpaceOpened,
@@ -270,6 +279,10 @@ META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.APPROVAL_DECIDED: ApprovalDecided,
     EventKind.CONTENT_READ: ContentRead,
     EventKind.CONTENT_EXPORTED: ContentExported,
+    EventKind.NOTEBOOK_OPENED: NotebookOpened,
+    EventKind.ITEM_RECORDED: ItemMeta,
+    EventKind.ITEM_REVISED: ItemRevised,
+    EventKind.ITEM_RETIRED: ItemRetired,
 }
 
 REASON, REMARK, OFFSET = WordField(ERASED, ERASED), WordField(None, ERASED), WordField(None, None)
@@ -284,12 +297,15 @@ WORDS: dict[type[Struct], WordFields] = {
     ApprovalDecided: {"request/reason": REASON},
     ExportIssued: {"export/purpose": REMARK},
     ContentExported: {"export/purpose": REMARK},
+    ItemRevised: {"request/reason": REASON, "revision/text": REMARK},
+    ItemRetired: {"request/reason": REASON},
 }
 
 # kind -> the body of its content cell, for the kinds that have one
 CONTENT_BODIES: dict[EventKind, type[ContentBody]] = {
     EventKind.TURN_COMMITTED: TurnContent,
     EventKind.ATTR_RECORDED: AttributeContent,
+    EventKind.ITEM_RECORDED: ItemContent,
     **{kind: Words for kind, body in META_BODIES.items() if body in WORDS},
 }
 
@@ -312,7 +328,8 @@ SPACE = StreamShape("space", EventKind.SPACE_OPENED)
 CONVERSATION = StreamShape(
     "conversation", EventKind.CONVERSATION_OPENED, "turn", EventKind.TURN_COMMITTED, EventKind.TURN_LIFECYCLE
 )
-STREAM_SHAPES = [SPACE, CONVERSATION]
+NOTEBOOK = StreamShape("notebook", EventKind.NOTEBOOK_OPENED, "item", EventKind.ITEM_RECORDED, EventKind.ITEM_RETIRED)
+STREAM_SHAPES = [SPACE, CONVERSATION, NOTEBOOK]
 
 OPENS = {shape.opened: shape.type for shape in STREAM_SHAPES}  # kind -> the type of stream that it opens
 ENTRIES = {shape.committed: shape.entry for shape in STREAM_SHAPES if shape.committed and shape.entry}
@@ -329,6 +346,8 @@ CHANGES = frozenset({
     EventKind.APPROVAL_SET,
     EventKind.APPROVAL_REQUESTED,
     EventKind.APPROVAL_DECIDED,
+    EventKind.ITEM_REVISED,
+    EventKind.ITEM_RETIRED,
 })  # fmt: skip
 
 # body type -> the version written today

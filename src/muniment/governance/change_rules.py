@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from muniment.events.approving import ApprovalStep
 from muniment.events.changes import REPLACED, Custody, RedactionReason, RedactionTarget, Transition, TurnSpan, span_of
+from muniment.events.memory_items import RevisionAction
 from muniment.events.message import ReasoningPart, TextPart
 from muniment.events.records import LIFECYCLES, EventKind, TurnContent, TurnMeta
 
@@ -26,6 +27,7 @@ REASONS: dict[str, frozenset[str | None]] = {
     **dict.fromkeys(LIFECYCLES, frozenset({*Transition, *Custody})),
     EventKind.TURN_REDACTED: frozenset(RedactionReason),
     EventKind.APPROVAL_DECIDED: frozenset(ApprovalStep),
+    EventKind.ITEM_REVISED: frozenset(RevisionAction),
 }
 
 

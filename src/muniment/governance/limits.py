@@ -29,6 +29,8 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     batch_turns_max: int = 1000
     batch_bytes_max: int = 16 * MIB
     source_turns_max: int = 10_000
+    candidates_max: int = 256
+    item_bytes_max: int = 64 * KIB
     tables_bytes_max: int = 2 * 1024 * MIB  # of the tables of one view, in memory
     statement_seconds_max: int = 30
     result_rows_max: int = 100_000

@@ -1,4 +1,4 @@
-"""Parameters that several operations share, each with the description that every transport shows."""
+"""Parameters that several operations share, each with the description that every transport shows; who asks, and why."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from muniment.events.identity import Channel, ConversationId, ConversationKey
+from muniment.declaration.session import Session
+from muniment.errors import InvalidInput
+from muniment.events.changes import LifecycleRequest
+from muniment.events.identity import Channel, ConversationId, ConversationKey, check_name
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
 from muniment.kernel.times import DURATION
+
+REASON_BYTES_MAX = 4096
 
 InConversation = Annotated[ConversationKey, Meta(description="The conversation.")]
 OnlyConversation = Annotated[
@@ -34,3 +39,14 @@ KeepAtLeast = Annotated[
 EraseAfter = Annotated[
     int | None, Meta(description="Milliseconds since the commit after which retention erases.", extra=DURATION)
 ]
+
+
+def requested(session: Session, reason: str, name: str, at: str = "requester") -> LifecycleRequest:
+    """Return a request of now; refuse a reason that is empty or too long, and a malformed name of who asks."""
+    if not reason.strip():
+        raise InvalidInput(at="reason", problem="empty")
+    if len(reason.encode()) > REASON_BYTES_MAX:
+        raise InvalidInput(at="reason", problem="too_long", limit=REASON_BYTES_MAX)
+    check_name(name, at=at)
+    now_ms = session.space.sources.clock.now_ms()
+    return LifecycleRequest(reason=reason, requester=name, requested_ms=now_ms)

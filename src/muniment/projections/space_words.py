@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from muniment.events.approving import APPROVAL
 from muniment.events.changes import TurnSpan, span_of
-from muniment.events.records import CONTENT_BODIES, EventKind
+from muniment.events.records import CONTENT_BODIES, LIFECYCLES, EventKind
 from muniment.events.wording import Words
 from muniment.ledger.ledger import SPACE_STREAM, Ledger
 from muniment.log.port import Reader, SealedRow
@@ -18,8 +18,8 @@ from muniment.projections.change_fold import NOTHING, Changes
 
 ChangesOf = Callable[[int], Changes | None]
 
-IN_CONVERSATIONS = frozenset({EventKind.TURN_LIFECYCLE, EventKind.TURN_REDACTED})
-KINDS = [kind for kind, body in CONTENT_BODIES.items() if body is Words and kind not in IN_CONVERSATIONS]
+IN_STREAMS = frozenset({*LIFECYCLES, EventKind.TURN_REDACTED, EventKind.ITEM_REVISED})
+KINDS = [kind for kind, body in CONTENT_BODIES.items() if body is Words and kind not in IN_STREAMS]
 ANY = TurnSpan(1, None)
 
 

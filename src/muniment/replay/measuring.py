@@ -59,6 +59,11 @@ def _search(space: Space, _caught: CaughtUpCatalogue) -> Rows:
     return rows
 
 
+def _memory(space: Space, caught: CaughtUpCatalogue) -> Rows:
+    reader, notebooks = caught.reader, space.notebooks
+    return {f"notebook {head.stream}": list(notebooks.items(reader, head)) for head in notebooks.every_head(reader)}
+
+
 class Projection(NamedTuple):
     """The logical rows of a projection, by key. Its version counts up when they change on purpose."""
 
@@ -70,6 +75,7 @@ PROJECTIONS: dict[str, Projection] = {
     "catalogue": Projection(5, _catalogue),
     "changes": Projection(3, _changes),
     "links": Projection(2, _links),
+    "memory": Projection(1, _memory),
     "search": Projection(2, _search),
 }
 

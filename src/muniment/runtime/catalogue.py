@@ -18,6 +18,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     "conversations": ("muniment.operations.conversations.conversations", "ConversationGroup"),
     "subjects": ("muniment.operations.subjects.subjects", "Subjects"),
     "redactions": ("muniment.operations.redactions.redactions", "Redactions"),
+    "memory": ("muniment.operations.memory.memory_group", "MemoryGroup"),
     "lifecycle": ("muniment.operations.lifecycle.lifecycle", "Lifecycle"),
     "evidence": ("muniment.operations.evidence.evidence", "Evidence"),
     "disclosure": ("muniment.operations.disclosure", "Disclosure"),

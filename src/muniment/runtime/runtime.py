@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from muniment.operations.disclosure import Disclosure
     from muniment.operations.evidence.evidence import Evidence
     from muniment.operations.lifecycle.lifecycle import Lifecycle
+    from muniment.operations.memory.memory_group import MemoryGroup
     from muniment.operations.provenance.provenance import Provenance
     from muniment.operations.redactions.redactions import Redactions
     from muniment.operations.spaces.spaces import Spaces
@@ -44,6 +45,7 @@ class Runtime(NeverPickled):
         conversations: ConversationGroup
         subjects: Subjects
         redactions: Redactions
+        memory: MemoryGroup
         lifecycle: Lifecycle
         evidence: Evidence
         disclosure: Disclosure

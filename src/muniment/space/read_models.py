@@ -19,6 +19,7 @@ from muniment.ledger.ledger import Ledger
 from muniment.ledger.snapshots import Snapshots
 from muniment.projections.conversation_catalogue import Catalogue
 from muniment.projections.kept_catalogue import PREFIX
+from muniment.projections.notebooks import Notebooks
 from muniment.projections.transcript import Transcript
 from muniment.search.index_memory import IndexMemory
 from muniment.search.index_status import IndexStatus
@@ -104,6 +105,7 @@ class ReadModels:
 
     def __init__(self, ledger: Ledger, detection: Detection, setup: IndexSetup) -> None:
         self.transcript = Transcript(ledger)
+        self.notebooks = Notebooks(ledger, self.transcript)
         self.catalogue = Catalogue(ledger, self.transcript, setup.of_catalogue(ledger))
         self.lazy_indexes = LazyIndexes(ledger, self.transcript, detection, setup)
         self.tables = SpaceTables(ledger, self.transcript, detection)

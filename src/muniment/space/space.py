@@ -75,6 +75,7 @@ class Space(NeverPickled):
         self.ledger = Ledger(store, keys, options.sources.entropy, self.notary, is_bare=is_bare)
         self._models = ReadModels(self.ledger, self.detection, indexes)
         self.transcript = self._models.transcript
+        self.notebooks = self._models.notebooks
         self.catalogue = self._models.catalogue
         self.lazy_indexes = self._models.lazy_indexes
         self.tables = self._models.tables

@@ -67,9 +67,11 @@ class ViewDetection(Struct, frozen=True, kw_only=True):
 
     def detectors(self, meta: TurnMeta) -> tuple[Detector, ...]:
         """Return the detectors for one turn; empty without detection."""
-        if not self.turn_names:
-            return self.detection.detectors
-        return (*self.detection.detectors, _finder(names_of(meta)))
+        return self.detectors_beside(names_of(meta)) if self.turn_names else self.detection.detectors
+
+    def detectors_beside(self, names: frozenset[str]) -> tuple[Detector, ...]:
+        """Return the detectors for a text beside which names stand; empty without detection."""
+        return (*self.detection.detectors, _finder(names)) if self.turn_names else self.detection.detectors
 
 
 NOWHERE = ViewDetection()

@@ -37,6 +37,11 @@ def found_in(text: str, detectors: Sequence[Detector]) -> tuple[WithheldRange, .
     return stretches(Reason.DETECTED, (TextRange(span.start, span.end, span.type.value) for span in detected.findings))
 
 
+def marked_text(text: str, detectors: Sequence[Detector]) -> str:
+    """Return a text with markers in the place of what is found in it."""
+    return replaced(text, found_in(text, detectors))
+
+
 def found_in_member(name: str, text: str, detectors: Sequence[Detector]) -> tuple[WithheldRange, ...]:
     """Return the ranges of the text of a member that are withheld; its name is before it, as words are in prose."""
     if not name or not text:

@@ -12,7 +12,6 @@ from muniment.declaration.session import Session
 from muniment.errors import InvalidInput
 from muniment.events.approving import ApprovalDecided, ApprovalRule, ApprovalSet, ApprovalStep, GuardedAct
 from muniment.events.changes import LifecycleRequest
-from muniment.events.identity import check_name
 from muniment.events.records import EventKind
 from muniment.governance.approval_rules import (
     APPROVAL_MS_MAX,
@@ -27,9 +26,8 @@ from muniment.kernel.times import DAY_MS, DURATION
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import Writer
 from muniment.operations.approvals.gate import GuardedRequest, caller_of, decide, known_approvals
-from muniment.operations.parameters import Requester, Why
+from muniment.operations.parameters import Requester, Why, requested
 
-REASON_BYTES_MAX = 4096
 Approver = Annotated[str, Meta(description="Who decides; recorded. A name of at most 512 bytes.")]
 ApprovalPosition = Annotated[int, Meta(description="Position of the request in the log.")]
 
@@ -126,7 +124,7 @@ class ApprovalGroup(Group):
         if GuardedAct.APPROVALS in acts:
             raise InvalidInput(at="acts", problem="not_taken")
         rule = ApprovalRule(acts=sorted(set(acts)), within_ms=within_ms)
-        return self._set(rule, self._request(reason, requester))
+        return self._set(rule, requested(self._session, reason, requester))
 
     @operation(Effect.ADMIN, family=Family.LIFECYCLE, idempotent=True, request="ConfirmApprovalRequest")
     def confirm(self, approval: ApprovalPosition, reason: Why, approver: Approver) -> ApprovalReport:
@@ -136,7 +134,7 @@ class ApprovalGroup(Group):
         that speaks for the same subject. Confirming again changes nothing. Raises `request.invalid` for a request that
         does not exist, has expired, was refused or was used.
         """
-        return self._decide(approval, ApprovalStep.CONFIRMED, self._request(reason, approver, "approver"))
+        return self._decide(approval, ApprovalStep.CONFIRMED, requested(self._session, reason, approver, "approver"))
 
     @operation(Effect.ADMIN, family=Family.LIFECYCLE, idempotent=True, request="RefuseApprovalRequest")
     def refuse(self, approval: ApprovalPosition, reason: Why, approver: Approver) -> ApprovalReport:
@@ -145,9 +143,7 @@ class ApprovalGroup(Group):
         Appends `approval.decided`. The one who asked may refuse their own request. Refusing again changes nothing.
         Raises `request.invalid` for a request that does not exist, has expired or was used.
         """
-        return self._decide(approval, ApprovalStep.REFUSED, self._request(reason, approver, "approver"))
-
-    # --- shared -------------------------------------------------------------------------------------------------------
+        return self._decide(approval, ApprovalStep.REFUSED, requested(self._session, reason, approver, "approver"))
 
     def _set(self, rule: ApprovalRule, request: LifecycleRequest) -> ApprovalRuleInForce:
         space = self._session.space
@@ -196,14 +192,6 @@ class ApprovalGroup(Group):
         with space.ledger.reader() as reader:
             approval = known_approvals(space, reader).requests[position]
         return ApprovalReport(changed=changed, approval=_entry(approval, self._now_ms()))
-
-    def _request(self, reason: str, name: str, at: str = "requester") -> LifecycleRequest:
-        if not reason.strip():
-            raise InvalidInput(at="reason", problem="empty")
-        if len(reason.encode()) > REASON_BYTES_MAX:
-            raise InvalidInput(at="reason", problem="too_long", limit=REASON_BYTES_MAX)
-        check_name(name, at=at)
-        return LifecycleRequest(reason=reason, requester=name, requested_ms=self._now_ms())
 
     def _now_ms(self) -> int:
         return self._session.space.sources.clock.now_ms()

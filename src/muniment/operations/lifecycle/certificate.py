@@ -1,9 +1,10 @@
 """The certificate of an erasure: a document for the one whose content it was, which anyone can check offline.
 
 One request may be several events, in one conversation or in several; a certificate is about all of them. It discloses
-the request, the names of the conversations and the ids of the turns, and proves with the tree that they are in the log
-(`evidence.bundle`, `evidence.verifier`). What no log can prove is stated beside it and signed: what was found when the
-certificate was made, and what is outside. A certificate is only made when nothing of the content is left.
+the request, the names of the conversations and the ids of the turns, but of memory items only how many there were. It
+proves with the tree that all of these are in the log (`evidence.bundle`, `evidence.verifier`). What no log can prove is
+stated beside it and signed: what was found when the certificate was made, and what is outside. A certificate is only
+made when nothing of the content is left.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from muniment.declaration.operation import Document
 from muniment.declaration.session import Session
 from muniment.errors import Corrupt, EvidenceMissing, KeyMissing
 from muniment.events.changes import LifecycleRequest, TurnLifecycle, TurnSpan, span_of
-from muniment.events.records import EventKind, RotationCause
+from muniment.events.memory_items import ItemRetired
+from muniment.events.records import LIFECYCLES, EventKind, RotationCause
 from muniment.evidence.bundle import ErasureHead, bundle, event_line
 from muniment.evidence.header import disclosures
 from muniment.evidence.tree import root_at
@@ -34,7 +36,7 @@ NAMES = frozenset({"channel", "conversation"})
 
 
 class ErasureEvent(NamedTuple):
-    """One event of an erasure, and what it erased: turns of a stream, or one message of a turn."""
+    """One event of an erasure, and what it erased: turns or items of a stream, or one message of a turn."""
 
     row: SealedRow
     span: TurnSpan
@@ -66,7 +68,8 @@ def certificate(session: Session, position: int, wanted: EvidenceFormat) -> Docu
         text=in_format(space, proved, wanted).decode(),
         summary={
             "erasures": len(erased),
-            "erased_turns": _turns(erased),
+            "erased_turns": _entries(erased, EventKind.TURN_LIFECYCLE),
+            "erased_items": _entries(erased, EventKind.ITEM_RETIRED),
             "erased_messages": sum(event.message is not None for event in erased),
             "size": size,
             "vkey": str(space.notary.key),
@@ -77,17 +80,24 @@ def certificate(session: Session, position: int, wanted: EvidenceFormat) -> Docu
 def _erasure(space: Space, reader: Reader, position: int, size: int) -> tuple[LifecycleRequest, list[ErasureEvent]]:
     """Return the request behind an event, and all events of it."""
     row = reader.sealed(position) if 0 <= position < size else None
-    meta = None if row is None or row.kind != EventKind.TURN_LIFECYCLE else space.ledger.open(row).meta
-    if not isinstance(meta, TurnLifecycle):
+    request = None if row is None or row.kind not in LIFECYCLES else _request(space, row)
+    if request is None:
         raise EvidenceMissing(at="position")
     erased = [
         event
         for event in _erasures(space, reader, size)
-        if event.row.position == position or space.ledger.open(event.row).meta == meta
+        if event.row.position == position or _request(space, event.row) == request
     ]
     if not any(event.row.position == position for event in erased):
         raise EvidenceMissing(at="position")
-    return meta.request, erased
+    return request, erased
+
+
+def _request(space: Space, row: SealedRow) -> LifecycleRequest:
+    """Return what was asked for, of turns or of memory items."""
+    meta = space.ledger.open(row).meta
+    assert isinstance(meta, TurnLifecycle | ItemRetired), "rows of these kinds have these bodies"
+    return meta.request
 
 
 def _erasures(space: Space, reader: Reader, size: int) -> Iterator[ErasureEvent]:
@@ -137,8 +147,9 @@ def _line(space: Space, row: SealedRow, labels: frozenset[str]) -> bytes:
 def _places(space: Space, erased: list[ErasureEvent]) -> Iterator[tuple[str, str]]:
     """Yield what was found when the certificate was made, and what every erasure does before it returns."""
     messages = sum(event.message is not None for event in erased)
-    if turns := _turns(erased):
-        yield "content of the turns", f"{turns} checked: no content and no key of it is left"
+    for what, kind in (("turns", EventKind.TURN_LIFECYCLE), ("memory items", EventKind.ITEM_RETIRED)):
+        if count := _entries(erased, kind):
+            yield f"content of the {what}", f"{count} checked: no content and no key of it is left"
     if messages:
         yield "content of the messages", f"{messages} checked: none is left; the former key of the turn was destroyed"
     yield "content recorded beside the turns", "checked: none is left of turns that were erased"
@@ -148,6 +159,7 @@ def _places(space: Space, erased: list[ErasureEvent]) -> Iterator[tuple[str, str
     yield "search indexes", "encrypted again without the content, or removed, by the erasure"
 
 
-def _turns(erased: list[ErasureEvent]) -> int:
-    whole = [event.span for event in erased if event.message is None]
+def _entries(erased: list[ErasureEvent], kind: EventKind) -> int:
+    """Return how many turns, or memory items, went as a whole."""
+    whole = [event.span for event in erased if event.message is None and event.row.kind == kind]
     return sum((span.last or 0) - span.first + 1 for span in whole)

@@ -51,6 +51,7 @@ def _receipt(space: Space, subject: str | None, rotation: Rotation[ErasureOutcom
         position=position,
         leaf=leaf,
         turns_erased=outcome.counts["content"],
+        items_erased=outcome.counts["item"],
         places=list(erased_places(outcome.counts, rotation)),
         outside=outside,
         proof=proof,

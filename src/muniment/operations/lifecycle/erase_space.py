@@ -109,7 +109,7 @@ def _judged(space: Space, reader: Reader, now_ms: int) -> SpaceJudgements:
     holds = list(reporting.holds(guard.holds))
     for judgements in judged:
         turns = judgements.turns
-        holds += reporting.holds(space.transcript.changes(reader, turns.head).holds.values(), turns.key)
+        holds += reporting.holds(space.transcript.changes(reader, turns.head).holds.values(), turns.conversation)
     return SpaceJudgements(guard, judged, holds)
 
 

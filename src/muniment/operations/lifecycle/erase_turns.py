@@ -39,11 +39,11 @@ def review_erasure(
 def erase_turns(session: Session, scope: Scope, target: Target, request: LifecycleRequest) -> LifecycleReport:
     """Destroy the content that nothing keeps, record what was kept, and report."""
     space, report = session.space, review_erasure(session, scope, target, request)
-    if report.affected_turns:
+    if report.affected_turns or report.affected_items:
         guarded = GuardedRequest(session=session, act=GuardedAct.ERASE, about=scope.about(), request=request)
         guarded.ask()
         return complete_erasure(space, target, request, report, guarded)
-    if report.kept_turns:
+    if report.kept_turns or report.kept_items:
         space.ledger.transact(lambda writer: _note_refused(space, writer, target, request))
     if space.is_rotation_due:
         space.rotate(RotationCause.ERASURE, nothing_else)  # an earlier erasure was kept from finishing

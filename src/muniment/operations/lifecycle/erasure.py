@@ -21,7 +21,8 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle, TurnSpan, span_refs
-from muniment.events.records import EventKind, RotationCause
+from muniment.events.memory_items import ItemRetired, Retirement
+from muniment.events.records import EventKind, MetaBody, RotationCause
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
@@ -150,8 +151,8 @@ class Erasure:
             refs = span_refs(span)
             if turns.message is not None:
                 refs["message"] = turns.message
-            body = TurnLifecycle(request=request)
-            change = Change(EventKind.TURN_LIFECYCLE, request.requested_ms, body, refs, Transition.ERASE)
+            kind, body = _said(turns, request)
+            change = Change(kind, request.requested_ms, body, refs, Transition.ERASE)
             yield writer.change(change, turns.head.stream).position
 
 
@@ -186,6 +187,13 @@ def judged_turns(
     return [guard.judge(each, requested=requested) for each in present]
 
 
+def _said(turns: Turns, request: LifecycleRequest) -> tuple[EventKind, MetaBody]:
+    """Return what is recorded of an erasure: of turns, or of memory items."""
+    if turns.conversation is not None:
+        return EventKind.TURN_LIFECYCLE, TurnLifecycle(request=request)
+    return EventKind.ITEM_RETIRED, ItemRetired(request=request, cause=Retirement.FORGOTTEN)
+
+
 def _destroy(space: Space, writer: Writer, judgements: Judgements) -> Iterator[str]:
     """Destroy the content of turns; yield a word for each thing that was destroyed."""
     stream, message = judgements.turns.head.stream, judgements.turns.message
@@ -197,7 +205,7 @@ def _destroy(space: Space, writer: Writer, judgements: Judgements) -> Iterator[s
                 continue
             is_destroyed, is_blind = erase_content(writer, row)
             if is_destroyed:
-                yield "content"
+                yield "content" if judgements.turns.conversation else "item"
             if is_blind:
                 yield "blind"
 

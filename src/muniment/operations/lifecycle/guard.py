@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from muniment.errors import Corrupt, KeyMissing
 from muniment.events.changes import PolicySet, TurnSpan
+from muniment.events.identity import SubjectId
 from muniment.events.records import EventKind, TurnMeta
 from muniment.governance.custody import (
     KEEPS,
@@ -28,7 +29,7 @@ from muniment.governance.custody import (
 from muniment.governance.phases import Hold, Phase, PhaseRun, runs
 from muniment.ledger.ledger import SPACE_STREAM
 from muniment.log.port import Reader, SealedRow
-from muniment.operations.lifecycle.scope import Turns
+from muniment.operations.lifecycle.scope import NotebookKey, Turns
 from muniment.operations.lifecycle.targets import SpaceTarget, turns_of
 from muniment.projections.change_fold import NOTHING, Changes
 from muniment.space.space import Space
@@ -91,14 +92,16 @@ class Guard:
     def judge(self, turns: Turns, *, requested: bool) -> Judgements:
         """Decide about every turn that has content: requested by somebody, or only due under the policies."""
         changes = self._space.transcript.changes(self._reader, turns.head)
-        terms = terms_of(self.policies, turns.key.channel, turns.key.conversation)
+        key = turns.conversation
+        terms = RetentionTerms() if key is None else terms_of(self.policies, key.channel, key.conversation)
         phases = runs(turns.head.turns, changes.steps)
         unreadable = sum(phase_at(phases, turn) is not Phase.ERASED for turn in turns.unreadable)
         if not requested and terms.erase_after_ms is None:
             return Judgements(turns, unreadable=unreadable)
         if turns.message is not None and turns.message in changes.erased.get(turns.spans[0].first, NOTHING):
             return Judgements(turns)
-        deciding = Deciding(self, changes, terms, requested=requested)
+        whose = turns.key.subject if isinstance(turns.key, NotebookKey) else None
+        deciding = Deciding(self, changes, terms, whose, requested=requested)
         spans: list[TurnSpan] = []
         events: list[TurnSpan] = []
         kept: list[KeptTurns] = []
@@ -120,7 +123,7 @@ class Guard:
         return Judgements(turns, tuple(spans), tuple(events), tuple(kept), unreadable)
 
     def judge_everything(self, *, requested: bool) -> list[Judgements]:
-        """Decide about every turn of the space, conversation by conversation."""
+        """Decide about every turn and memory item of the space, stream by stream."""
         turns = SpaceTarget(self._space).turns(self._reader)
         return [self.judge(each, requested=requested) for each in turns]
 
@@ -146,15 +149,17 @@ class Guard:
 
 
 class Deciding:
-    """Decides about the turns of one conversation."""
+    """Decides about the turns of one conversation, or about the memory items of a subject (`whose`)."""
 
-    def __init__(self, guard: Guard, changes: Changes, terms: RetentionTerms, *, requested: bool) -> None:
+    def __init__(
+        self, guard: Guard, changes: Changes, terms: RetentionTerms, whose: SubjectId | None, *, requested: bool
+    ) -> None:
         self._guard = guard
         self._terms = terms
         self._requested = requested
-        everybody = [hold for hold in guard.holds if hold.subject is None]
+        everybody = [hold for hold in guard.holds if hold.subject is None or hold.subject == whose]
         self._holds = sorted([*changes.holds.values(), *everybody], key=lambda hold: hold.position)
-        self._of_subjects = [hold for hold in guard.holds if hold.subject is not None]
+        self._of_subjects = [hold for hold in guard.holds if hold.subject is not None and whose is None]
         self._by_row = bool(self._of_subjects) or terms.keep_at_least_ms is not None or not requested
 
     def about(self, turns: Turns, span: TurnSpan) -> Iterator[tuple[TurnSpan, Verdict | None]]:

@@ -9,7 +9,7 @@ from msgspec import Meta
 from muniment.declaration.operation import Document, Effect, Family, Group, SecondRight, operation
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput
-from muniment.events.changes import Action, LifecycleRequest, RetentionPolicy, Transition
+from muniment.events.changes import Action, RetentionPolicy, Transition
 from muniment.events.identity import Channel, ConversationId, TurnId, check_name
 from muniment.operations.lifecycle.certificate import EvidenceFormat, certificate
 from muniment.operations.lifecycle.erase import erase
@@ -20,9 +20,8 @@ from muniment.operations.lifecycle.retention import RetentionPolicies, Retention
 from muniment.operations.lifecycle.review import review_request
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.lifecycle.transition import request_transition
-from muniment.operations.parameters import DryRun, EraseAfter, InConversation, KeepAtLeast, Requester, Why
+from muniment.operations.parameters import DryRun, EraseAfter, InConversation, KeepAtLeast, Requester, Why, requested
 
-REASON_BYTES_MAX = 4096
 EXPIRED = "expired"
 
 
@@ -56,7 +55,7 @@ class Lifecycle(Group):
         """
         self._session.check_key(conversation)
         scope = Scope(conversation=conversation.conversation, channel=conversation.channel, turn=turn)
-        request = self._request(reason, requester)
+        request = requested(self._session, reason, requester)
         if transition is Transition.ERASE:
             return erase(self._session, scope, request)
         return request_transition(self._session, scope, transition, request)
@@ -84,7 +83,7 @@ class Lifecycle(Group):
         """
         scope.check(self._session.space.name)
         self._session.access.require_subjects(scope.subject)
-        return erase(self._session, scope, self._request(reason, requester))
+        return erase(self._session, scope, requested(self._session, reason, requester))
 
     @operation(Effect.READ, family=Family.LIFECYCLE)
     def review(
@@ -116,7 +115,7 @@ class Lifecycle(Group):
         possible. Raises `transcript.unknown_conversation` and `transcript.unknown_place`.
         """
         scope.check(self._session.space.name)
-        return make_hold(self._session, scope, self._request(reason, requester))
+        return make_hold(self._session, scope, requested(self._session, reason, requester))
 
     @operation(Effect.ADMIN, family=Family.LIFECYCLE, idempotent=True)
     def release(
@@ -130,7 +129,7 @@ class Lifecycle(Group):
         Appends `turn.lifecycle` with reason `release`. Releasing a hold again changes nothing. Raises
         `lifecycle.hold_missing` when there never was a hold at this position.
         """
-        return release_hold(self._session, hold, self._request(reason, requester))
+        return release_hold(self._session, hold, requested(self._session, reason, requester))
 
     @operation(Effect.ADMIN, family=Family.LIFECYCLE, idempotent=True)
     def retain(
@@ -164,7 +163,7 @@ class Lifecycle(Group):
             keep_at_least_ms=keep_at_least_ms,
             erase_after_ms=erase_after_ms,
         )
-        return set_policy(self._session, policy, self._request(reason, requester))
+        return set_policy(self._session, policy, requested(self._session, reason, requester))
 
     @operation(Effect.ERASE, family=Family.LIFECYCLE, idempotent=True)
     def apply_retention(
@@ -182,7 +181,7 @@ class Lifecycle(Group):
         With `limit` the other turns stay for another time. With `dry_run` nothing is erased and the report says what
         would be. Appends `turn.lifecycle` as `erase` does.
         """
-        return apply_policies(self._session, self._request(reason, requester), limit, dry_run=dry_run)
+        return apply_policies(self._session, requested(self._session, reason, requester), limit, dry_run=dry_run)
 
     @operation(Effect.READ, family=Family.LIFECYCLE)
     def receipts(
@@ -213,15 +212,3 @@ class Lifecycle(Group):
         Raises `evidence.missing` where there is no erasure, and `store.corrupt` when anything of the content is left.
         """
         return certificate(self._session, position, format)
-
-    # --- shared -------------------------------------------------------------------------------------------------------
-
-    def _request(self, reason: str, requester: str) -> LifecycleRequest:
-        """Return who asks for something, why and when."""
-        if not reason.strip():
-            raise InvalidInput(at="reason", problem="empty")
-        if len(reason.encode()) > REASON_BYTES_MAX:
-            raise InvalidInput(at="reason", problem="too_long", limit=REASON_BYTES_MAX)
-        check_name(requester, at="requester")
-        now_ms = self._session.space.sources.clock.now_ms()
-        return LifecycleRequest(reason=reason, requester=requester, requested_ms=now_ms)

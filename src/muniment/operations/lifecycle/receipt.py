@@ -34,7 +34,7 @@ def event_proof(space: Space, reader: Reader, position: int, size: int, note: st
 
 def erased_places(counts: Counter[str], rotation: Rotation[Any]) -> Iterator[ErasedPlace]:
     """Yield every location that an erasure of turns reached."""
-    erased = counts["content"]
+    erased = counts["content"] + counts["item"]
     if counts["message"]:
         yield ErasedPlace(place="content of the turn", done="encrypted again without the message; former key destroyed")
     else:

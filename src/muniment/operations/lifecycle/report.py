@@ -25,7 +25,7 @@ class ErasedPlace(Struct, frozen=True, kw_only=True):
     done: str
 
 
-class ErasureReceipt(Struct, frozen=True, kw_only=True):
+class ErasureReceipt(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What an erasure did. `outside` lists what no store can reach; `proof` is a C2SP tlog-proof of the event.
 
     An erasure that had to leave turns in between, or reached several conversations, is several events: `positions` are
@@ -39,6 +39,7 @@ class ErasureReceipt(Struct, frozen=True, kw_only=True):
     outside: list[str]
     proof: str
     positions: list[int]
+    items_erased: int = 0
 
 
 class AffectedConversation(Struct, frozen=True, kw_only=True):
@@ -120,9 +121,10 @@ class LifecycleReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     It is about `conversation`, `subject` or `whole_space`; what is about several conversations lists them. Host
     references and derived references are those that the views of the caller show. `kept_turns` were to be erased and
-    are not, `kept` says why. `unreadable_turns` do not open any more and were left alone, because nobody can tell
-    whether they belong to the scope. `holds` and `policies` are listed by a review: those in force that concern the
-    scope; likewise `refused`, the erasures that were asked for and refused, the newest first.
+    are not, `kept` says why; `affected_items` and `kept_items` count memory items. `unreadable_turns` do not open any
+    more and were left alone, because nobody can tell whether they belong to the scope. `holds` and `policies` are
+    listed by a review: those in force that concern the scope; likewise `refused`, the erasures that were asked for and
+    refused, the newest first.
     """
 
     conversation: ConversationKey | None = None
@@ -143,7 +145,9 @@ class LifecycleReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: str = ""
     requester: str = ""
     requested_ms: int = 0
+    affected_items: int = 0
     kept_turns: int = 0
+    kept_items: int = 0
     unreadable_turns: int = 0
     conversations: list[AffectedConversation] = []
     kept: list[KeptTurn] = []

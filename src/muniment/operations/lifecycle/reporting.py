@@ -50,6 +50,7 @@ class Reporting:
     ) -> LifecycleReport:
         """List what is affected as the views show it; the lists are cut at the limit, the counts are not."""
         limit, several = self._limit, scope.key is None
+        judged, of_items = _apart(judged)
         total, read = sum(judgements.affected for judgements in judged), 0
         listing = ReportLists(self._budget, structure_view(self._views))
         for judgements in judged:
@@ -87,6 +88,8 @@ class Reporting:
             requester=request.requester if request else "",
             requested_ms=request.requested_ms if request else 0,
             kept_turns=sum(length(turns.span) for judgements in judged for turns in judgements.kept),
+            affected_items=sum(judgements.affected for judgements in of_items),
+            kept_items=sum(length(items.span) for judgements in of_items for items in judgements.kept),
             unreadable_turns=sum(judgements.unreadable for judgements in judged),
             conversations=listing.conversations[:limit],
             kept=kept[:limit],
@@ -139,7 +142,7 @@ class Reporting:
                     for position in kept.verdict.by:
                         if position not in reasons:
                             reasons[position] = self.request_at(position)
-                        key = judgements.turns.key if several else None
+                        key = judgements.turns.conversation if several else None
                         yield _kept(turn, kept, read.get(turn), position, reasons[position], key)
                         remaining -= 1
 
@@ -184,8 +187,15 @@ class Reporting:
             )
 
 
+def _apart(judged: list[Judgements]) -> tuple[list[Judgements], list[Judgements]]:
+    """Return what was judged of turns, and what was judged of memory items, which are only counted."""
+    turns = [judgements for judgements in judged if judgements.turns.conversation is not None]
+    return turns, [judgements for judgements in judged if judgements.turns.conversation is None]
+
+
 def _affected(judgements: Judgements, turns: list[TurnId]) -> AffectedConversation:
-    key, affected = judgements.turns.key, judgements.affected
+    key, affected = judgements.turns.conversation, judgements.affected
+    assert key is not None, "items are counted alone"
     return AffectedConversation(
         channel=key.channel, conversation=key.conversation, affected_turns=affected, turns=turns
     )

@@ -10,7 +10,8 @@ from bisect import bisect_left
 
 from muniment.errors import Corrupt
 from muniment.events.changes import TurnLifecycle, TurnSpan
-from muniment.log.port import Reader
+from muniment.events.memory_items import ItemRetired
+from muniment.log.port import Reader, SealedRow
 from muniment.operations.lifecycle.erasure import Erasure
 from muniment.operations.lifecycle.scope import Turns
 from muniment.operations.lifecycle.targets import ConversationTarget, SubjectTarget, Target, TurnsTarget, key_of
@@ -22,19 +23,23 @@ def resume_erasure(space: Space, position: int) -> None:
     with space.ledger.reader() as reader:
         row = reader.sealed(position)
         meta = None if row is None else space.ledger.open(row).meta
-        if row is None or not isinstance(meta, TurnLifecycle):
+        if row is None or not isinstance(meta, TurnLifecycle | ItemRetired):
             raise Corrupt(at=f"position {position}", problem="rows_missing")
-        opening = reader.sealed(row.stream)
-        assert opening is not None, "an event follows the opening of its stream"
-        key = key_of(space.transcript.names(opening))
-    target: Target = ConversationTarget(space, key, None)
-    if meta.request.subject is not None:
-        target = SubjectTarget(space, meta.request.subject, lambda *_: None)
+        target = _target(space, reader, row, meta.request.subject)
     target.prepare()
     with space.ledger.reader() as reader:
         left = [_before(reader, turns, position) for turns in target.turns(reader)]
     chosen = {turns.key: (turns.head.stream, list(turns.spans)) for turns in left if turns.spans}
     Erasure(space, TurnsTarget(space, chosen), meta.request, resumes=position).run()
+
+
+def _target(space: Space, reader: Reader, row: SealedRow, subject: str | None) -> Target:
+    """Return what was asked for; of items that were forgotten one by one there is only one step."""
+    if subject is not None:
+        return SubjectTarget(space, subject, lambda *_: None)
+    opening = reader.sealed(row.stream)
+    assert opening is not None, "an event follows the opening of its stream"
+    return ConversationTarget(space, key_of(space.transcript.names(opening)), None)
 
 
 def _before(reader: Reader, turns: Turns, position: int) -> Turns:

@@ -16,7 +16,7 @@ from msgspec.structs import asdict
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput
 from muniment.events.changes import Action, LifecycleRequest, PolicySet, RetentionPolicy, TurnSpan
-from muniment.events.identity import ConversationKey, SpaceName
+from muniment.events.identity import SpaceName
 from muniment.events.records import EventKind
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import Writer
@@ -25,7 +25,7 @@ from muniment.operations.lifecycle.destroy import destroy_turns
 from muniment.operations.lifecycle.guard import Guard, Judgements, length
 from muniment.operations.lifecycle.report import AffectedConversation, ErasureReceipt, KeptTurn, RetentionInForce
 from muniment.operations.lifecycle.reporting import Reporting
-from muniment.operations.lifecycle.scope import Scope, Turns
+from muniment.operations.lifecycle.scope import Scope, StreamKey, Turns
 from muniment.operations.lifecycle.targets import TurnsTarget, conversations
 
 PERIOD_MS_MAX = 1000 * 365 * 24 * 60 * 60 * 1000  # a thousand years
@@ -113,7 +113,7 @@ def _about(policy: RetentionPolicy) -> dict[str, str]:
 class DueTurns(NamedTuple):
     """Due turns of one conversation."""
 
-    key: ConversationKey
+    key: StreamKey
     stream: int
     span: TurnSpan
 
@@ -201,8 +201,8 @@ def _batches(due: list[DueTurns], total: int) -> Iterator[list[DueTurns]]:
         yield batch
 
 
-def _by_conversation(batch: list[DueTurns]) -> dict[ConversationKey, tuple[int, list[TurnSpan]]]:
-    chosen: dict[ConversationKey, tuple[int, list[TurnSpan]]] = {}
+def _by_conversation(batch: list[DueTurns]) -> dict[StreamKey, tuple[int, list[TurnSpan]]]:
+    chosen: dict[StreamKey, tuple[int, list[TurnSpan]]] = {}
     for key, stream, span in batch:
         chosen.setdefault(key, (stream, []))[1].append(span)
     return chosen

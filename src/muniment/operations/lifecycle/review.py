@@ -85,5 +85,5 @@ def _holds(session: Session, reader: Reader, guard: Guard, reporting: Reporting,
     for turns in target.turns(reader):
         own = space.transcript.changes(reader, turns.head).holds.values()
         concerned = (hold for hold in own if any(hold.span.overlaps(span) for span in turns.spans))
-        holds += reporting.holds(concerned, turns.key)
+        holds += reporting.holds(concerned, turns.conversation)
     return holds

@@ -1,4 +1,4 @@
-"""What a request is about: a message, a turn, a conversation, the turns of a subject, or the whole space."""
+"""What a request is about: a message, a turn, a conversation, what is of a subject, or the whole space."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from muniment.events.identity import (
     check_name,
     named_message,
 )
+from muniment.events.memory_items import MemoryPlane
 from muniment.log.port import StreamHead
 
 
@@ -26,7 +27,8 @@ class Scope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     """What a request is about: exactly one of `conversation`, `subject` and `whole_space`.
 
     Of a conversation (`channel`: the default one) all turns, one `turn`, or one `message` by its id. `subject`: every
-    turn whose subject, acting subject or mounted subject it is. `whole_space` is the name of the open space, repeated.
+    turn whose subject, acting subject or mounted subject it is, and every memory item about it. `whole_space` is the
+    name of the open space, repeated.
     """
 
     conversation: Annotated[ConversationId | None, Meta(description="Id of the conversation.")] = None
@@ -40,7 +42,8 @@ class Scope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
         str | None, Meta(description="Id of a message, or <turn>#<number> for short, counted from 0.")
     ] = None
     subject: Annotated[
-        SubjectId | None, Meta(description="All turns with this subject, acting subject or mounted subject.")
+        SubjectId | None,
+        Meta(description="All turns with this subject, acting subject or mounted subject, and its memory items."),
     ] = None
     whole_space: Annotated[
         SpaceName | None, Meta(description="Everything in the open space; repeat the name of the space here.")
@@ -86,14 +89,29 @@ class Scope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
         return self.key
 
 
+class NotebookKey(Struct, frozen=True, kw_only=True):
+    """The name of a notebook: whose memory items it has, and of which plane."""
+
+    subject: SubjectId
+    plane: MemoryPlane
+
+
+StreamKey = ConversationKey | NotebookKey
+
+
 class Turns(NamedTuple):
-    """Turns of a conversation that are in question, or one message of one turn, counted from 0.
+    """Turns of a conversation that are in question, or one message of one turn, counted from 0; or memory items.
 
     `unreadable` are turns that do not open any more, so that nobody can tell whether they belong here.
     """
 
-    key: ConversationKey
+    key: StreamKey
     head: StreamHead
     spans: tuple[TurnSpan, ...]
     message: int | None = None
     unreadable: tuple[int, ...] = ()
+
+    @property
+    def conversation(self) -> ConversationKey | None:
+        """The conversation, if these are turns of one."""
+        return self.key if isinstance(self.key, ConversationKey) else None

@@ -5,7 +5,7 @@ A target looks twice: once for the report, and inside the write transaction for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from muniment.errors import Corrupt, KeyMissing
@@ -15,14 +15,15 @@ from muniment.events.identity import (
     ConversationId,
     ConversationKey,
     MessageName,
+    SubjectId,
     TurnId,
     conversation_mark,
     named_message,
 )
-from muniment.events.records import ConversationOpened, TurnMeta
+from muniment.events.records import ConversationOpened, EventKind, TurnMeta
 from muniment.governance.custody import subjects_of
 from muniment.log.port import Reader, SealedRow, StreamHead
-from muniment.operations.lifecycle.scope import Scope, Turns
+from muniment.operations.lifecycle.scope import NotebookKey, Scope, StreamKey, Turns
 from muniment.space.options import Progress
 from muniment.space.space import Space
 
@@ -113,7 +114,7 @@ class ConversationTarget:
 
 
 class SubjectTarget:
-    """Every turn of a subject, in all conversations; no turn is read twice."""
+    """Every turn of a subject, in all conversations, and its memory items; no turn is read twice."""
 
     def __init__(self, space: Space, subject: str, progress: Progress) -> None:
         self._space = space
@@ -131,26 +132,32 @@ class SubjectTarget:
             end = min(size, first + SCAN_PART_EVENTS)
             with self._space.ledger.reader() as reader:
                 for row in reader.sealed_events(first, end - 1):
-                    if row.turn_seq is not None:
-                        self._take(row, row.turn_seq)
+                    if row.kind == EventKind.TURN_COMMITTED:
+                        self._take(row, row.turn_seq or 0)
             self._progress("turns of the subject", end, size)
 
     def turns(self, reader: Reader) -> list[Turns]:
-        """Return the turns of the subject, conversation by conversation."""
+        """Return the turns of the subject, conversation by conversation, and its items, notebook by notebook."""
         found = (self._of(reader, key, head) for key, head in conversations(self._space, reader))
-        return [turns for turns in found if turns is not None]
+        return [turns for turns in found if turns is not None] + self._items(reader)
+
+    def _items(self, reader: Reader) -> list[Turns]:
+        return items_in(self._space, reader, self._space.notebooks.heads(reader, self._subject))
 
     def since(self, reader: Reader, position: int) -> list[Turns]:
         """Return those that were committed from a position on; only conversations that grew are read."""
         transcript, found = self._space.transcript, list[Turns]()
-        for stream, first in first_turns(reader, position).items():
+        first_entries = first_turns(reader, position)
+        for stream, first in first_entries.items():
             names = reader.sealed(stream)
             assert names is not None, "a turn follows the opening of its conversation"
+            if names.kind == EventKind.NOTEBOOK_OPENED:
+                continue
             key, head = key_of(transcript.names(names)), transcript.head(reader, stream)
             turns = self._of(reader, key, head, first)
             if turns is not None:
                 found.append(turns)
-        return found
+        return found + grown(self._items(reader), first_entries)
 
     def _of(self, reader: Reader, key: ConversationKey, head: StreamHead, first: int = 1) -> Turns | None:
         self._read_to(reader, head.stream, head.turns)
@@ -177,7 +184,7 @@ class SubjectTarget:
 
 
 class SpaceTarget:
-    """Every turn of the space."""
+    """Every turn and every memory item of the space."""
 
     def __init__(self, space: Space) -> None:
         self._space = space
@@ -186,12 +193,13 @@ class SpaceTarget:
         """Do nothing: finding the turns is quick."""
 
     def turns(self, reader: Reader) -> list[Turns]:
-        """Return all turns, conversation by conversation."""
-        return [
+        """Return all turns, conversation by conversation, and all items, notebook by notebook."""
+        turns = [
             Turns(key, head, (TurnSpan(1, head.turns),))
             for key, head in conversations(self._space, reader)
             if head.turns
         ]
+        return turns + items_in(self._space, reader, self._space.notebooks.every_head(reader))
 
     def since(self, reader: Reader, position: int) -> list[Turns]:
         """Return those of the turns that were committed from a position on."""
@@ -199,9 +207,9 @@ class SpaceTarget:
 
 
 class TurnsTarget:
-    """Turns that were chosen before."""
+    """Turns, or memory items, that were chosen before."""
 
-    def __init__(self, space: Space, chosen: dict[ConversationKey, tuple[int, list[TurnSpan]]]) -> None:
+    def __init__(self, space: Space, chosen: Mapping[StreamKey, tuple[int, list[TurnSpan]]]) -> None:
         self._space = space
         self._chosen = chosen
 
@@ -231,8 +239,19 @@ def conversations(space: Space, reader: Reader) -> list[tuple[ConversationKey, S
     ]
 
 
+def items_in(space: Space, reader: Reader, heads: Iterable[StreamHead]) -> list[Turns]:
+    """Return all memory items, notebook by notebook."""
+    found: list[Turns] = []
+    for head in heads:
+        opened = space.notebooks.opening(reader, head.stream)
+        key = NotebookKey(subject=SubjectId(opened.subject), plane=opened.plane)
+        if head.turns:
+            found.append(Turns(key, head, (TurnSpan(1, head.turns),)))
+    return found
+
+
 def first_turns(reader: Reader, position: int) -> dict[int, int]:
-    """Return the first turn that was committed from a position on, by stream."""
+    """Return the first turn that was committed, or item that was recorded, from a position on, by stream."""
     found: dict[int, int] = {}
     for row in reader.sealed_events(position, reader.frontier().size - 1):
         if row.turn_seq is not None:
@@ -243,10 +262,16 @@ def first_turns(reader: Reader, position: int) -> dict[int, int]:
 def later(turns: Callable[[Reader], list[Turns]], reader: Reader, position: int) -> list[Turns]:
     """Return what of turns was committed from a position on."""
     first = first_turns(reader, position)
-    if not first:
-        return []
-    grown = [each for each in turns(reader) if each.head.stream in first]
-    return [each._replace(spans=tuple(from_turn(first[each.head.stream], each.spans))) for each in grown]
+    return grown(turns(reader), first) if first else []
+
+
+def grown(turns: Iterable[Turns], first: Mapping[int, int]) -> list[Turns]:
+    """Return what of turns is in these streams, from these turns on."""
+    return [
+        each._replace(spans=tuple(from_turn(first[each.head.stream], each.spans)))
+        for each in turns
+        if each.head.stream in first
+    ]
 
 
 def from_turn(first: int, spans: Iterable[TurnSpan]) -> Iterator[TurnSpan]:

@@ -6,62 +6,22 @@ whoever keeps the memory, and read by `evidence.links`.
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from msgspec import Meta, Struct
-from msgspec.structs import replace
 
 from muniment.declaration.operation import Effect, Family, Group, operation
 from muniment.declaration.session import Session
-from muniment.errors import InvalidInput, LimitExceeded, UnknownConversation, UnknownPlace
-from muniment.events.changes import TurnSpan, span_refs
-from muniment.events.identity import (
-    ConversationKey,
-    SubjectId,
-    TurnId,
-    check_name,
-    conversation_mark,
-    message_id,
-    named_message,
-)
-from muniment.events.message import Authority
-from muniment.events.records import EventKind, TurnMeta
-from muniment.events.references import Plane, RefDerived, SourceEvidence
-from muniment.evidence.verifier import source_digest
-from muniment.governance.judgement import authority_of
-from muniment.ledger.drafts import Change, Draft
+from muniment.errors import InvalidInput, LimitExceeded
 from muniment.ledger.ledger import Writer
-from muniment.log.port import Reader, SealedRow, StreamHead
-from muniment.projections.link_checks import turns_of
-from muniment.space.space import Space
-
-
-class Derivation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """That an item of memory was derived from a turn, from the turns `turn` to `through`, or from a message.
-
-    `key` is the id of the item in its plane, `subject` whose it is; `message` is the id of a message of the turn,
-    `authority` one with which something was said there. Ids outlive the words: nothing that was said belongs into them.
-    """
-
-    plane: Annotated[Plane, Meta(description="Plane of the memory item.")]
-    key: Annotated[str, Meta(description="Id of the item in its plane.")]
-    subject: Annotated[SubjectId, Meta(description="Subject of the item; one that a turn of the source names.")]
-    conversation: Annotated[ConversationKey, Meta(description="Conversation of the source.")]
-    turn: Annotated[TurnId, Meta(description="Id of the turn, or of the first turn.")]
-    through: Annotated[TurnId | None, Meta(description="Id of the last turn. Without it: one turn.")] = None
-    message: Annotated[str | None, Meta(description="Id of a message of the turn.")] = None
-    authority: Annotated[Authority | None, Meta(description="An authority with which something was said there.")] = None
-
-
-class RecordedDerivation(Struct, frozen=True, kw_only=True):
-    """The position of a reference in the log, how many turns it names, and the digest that is made of their leaves."""
-
-    plane: Plane
-    key: str
-    position: int
-    changed: bool
-    turns: int
-    digest: str
+from muniment.operations.provenance.derivations import (
+    Derivation,
+    Positions,
+    RecordedDerivation,
+    append_derivation,
+    check_derivation,
+    prepared_derivation,
+)
 
 
 class DerivationReport(Struct, frozen=True, kw_only=True):
@@ -97,17 +57,6 @@ class Provenance(Group):
         return _record(self._session, derivations)
 
 
-class PreparedDerivation(NamedTuple):
-    """A reference that was checked against its source: what is appended unless it is there already."""
-
-    head: StreamHead
-    span: TurnSpan
-    body: RefDerived
-    known: int | None  # its position, when it was there before the transaction
-    change: Change
-    event: Draft
-
-
 def _record(session: Session, derivations: list[Derivation]) -> DerivationReport:
     """Check all derivations, then append what is new."""
     space = session.space
@@ -117,159 +66,16 @@ def _record(session: Session, derivations: list[Derivation]) -> DerivationReport
     if len(derivations) > limit:
         raise LimitExceeded(at="derivations", problem="too_many", limit=limit, found=len(derivations))
     for number, derivation in enumerate(derivations):
-        _check(session, derivation, f"derivations[{number}]")
+        check_derivation(session, derivation, f"derivations[{number}]")
     with space.ledger.reader() as reader:
         prepared = [
-            _prepared(space, reader, derivation, f"derivations[{number}]", now_ms)
+            prepared_derivation(space, reader, derivation, f"derivations[{number}]", now_ms)
             for number, derivation in enumerate(derivations)
         ]
 
     def plan(writer: Writer) -> list[RecordedDerivation]:
-        positions: dict[tuple[int, RefDerived], int] = {}
-        return [_append(space, writer, reference, positions) for reference in prepared]
+        positions: Positions = {}
+        return [append_derivation(space, writer, reference, positions) for reference in prepared]
 
     recorded = space.ledger.transact(plan)
     return DerivationReport(recorded=sum(reference.changed for reference in recorded), references=recorded)
-
-
-def _check(session: Session, given: Derivation, at: str) -> None:
-    session.check_key(given.conversation)
-    names = (("key", given.key), ("subject", given.subject), ("turn", given.turn), ("through", given.through))
-    for name, text in names:
-        if text is not None:
-            check_name(text, at=f"{at}.{name}")
-    session.access.require_subjects(given.subject)
-    if given.message is not None and given.through is not None:
-        raise InvalidInput(at=f"{at}.message", problem="of_one_turn_alone")
-    if given.message is not None and given.plane is Plane.PRIVATE_GARDEN:
-        raise InvalidInput(at=f"{at}.message", problem="private")
-
-
-# --- before the transaction: turns never change, so all but the repetition is decided here ----------------------------
-
-
-def _prepared(space: Space, reader: Reader, given: Derivation, at: str, now_ms: int) -> PreparedDerivation:
-    key = given.conversation
-    stream = space.transcript.stream_of(reader, key)
-    if stream is None:
-        raise UnknownConversation(at=f"{at}.conversation")
-    head = space.transcript.head(reader, stream)
-    span = TurnSpan(
-        _sequence(space, reader, head, key, (given.turn, f"{at}.turn")),
-        _sequence(space, reader, head, key, (given.through or given.turn, f"{at}.through")),
-    )
-    turns = _length(space, span, f"{at}.through")
-    leaves: list[bytes] = []
-    subjects: set[str | None] = set()
-    authorities: set[Authority] = set()
-    message = None
-    for read in turns_of(space.transcript, reader, head, span):
-        meta = read.record.meta
-        leaves.append(read.opened.row.leaf)
-        subjects |= {meta.actor.subject, meta.actor.acting_subject, meta.actor.mounted_subject}
-        message = None if given.message is None else _place_of_message(meta, given, f"{at}.message")
-        authorities |= {
-            authority_of(message_head) for place, message_head in enumerate(meta.messages) if message in {None, place}
-        }
-    assert len(leaves) == turns, "a page is whole"
-    if given.subject not in subjects:
-        raise InvalidInput(at=f"{at}.subject", problem="not_of_the_source")
-    if given.authority is not None and given.authority not in authorities:
-        raise InvalidInput(at=f"{at}.authority", problem="not_of_the_source")
-    body = RefDerived(
-        plane=given.plane,
-        key=given.key,
-        subject=given.subject,
-        source=SourceEvidence(
-            space=space.name,
-            channel=key.channel,
-            conversation=key.conversation,
-            turn=given.turn,
-            through=given.through if span.last != span.first else None,
-            message=None if message is None else message_id(_mark(key), given.turn, message),
-            subject=given.subject,
-            authority=given.authority,
-        ),
-        created_ms=now_ms,
-        digest=source_digest(space.ledger.log, leaves, message),
-    )
-    refs = span_refs(span) | ({} if message is None else {"message": message})
-    change = Change(EventKind.REF_DERIVED, now_ms, body, refs)
-    event = change.drafted(space.sources.entropy)
-    return PreparedDerivation(head, span, body, _known(space, reader, head, span, body), change, event)
-
-
-def _sequence(space: Space, reader: Reader, head: StreamHead, key: ConversationKey, named: tuple[TurnId, str]) -> int:
-    turn, at = named
-    opened = space.transcript.turn(reader, head, key, turn)
-    if opened is None or opened.row.turn_seq is None:
-        raise UnknownPlace(at=at)
-    return opened.row.turn_seq
-
-
-def _length(space: Space, span: TurnSpan, at: str) -> int:
-    assert span.last is not None, "a source has both ends"
-    turns, limit = span.last - span.first + 1, space.limits.source_turns_max
-    if turns < 1:
-        raise InvalidInput(at=at, problem="reversed")
-    if turns > limit:
-        raise LimitExceeded(at=at, problem="too_many", limit=limit, found=turns)
-    return turns
-
-
-def _place_of_message(turn: TurnMeta, given: Derivation, at: str) -> int:
-    named = named_message(given.message or "", _mark(given.conversation))
-    if named is None or named.turn != given.turn or named.place >= len(turn.messages):
-        raise UnknownPlace(at=at)
-    return named.place
-
-
-def _mark(key: ConversationKey) -> str:
-    return conversation_mark(key.channel, key.conversation)
-
-
-def _known(space: Space, reader: Reader, head: StreamHead, span: TurnSpan, body: RefDerived) -> int | None:
-    """Return the position of the same reference, if it is recorded already."""
-    for noted in space.transcript.changes(reader, head).noted.get(EventKind.REF_DERIVED, ()):
-        row = reader.sealed(noted.position) if noted.span == span else None
-        if row is not None and _is_same(space, row, body):
-            return row.position
-    return None
-
-
-def _is_same(space: Space, row: SealedRow, body: RefDerived) -> bool:
-    """Tell whether an event is the same reference, whenever it was created."""
-    recorded = space.ledger.open(row).meta
-    return isinstance(recorded, RefDerived) and replace(recorded, created_ms=body.created_ms) == body
-
-
-# --- inside the transaction -------------------------------------------------------------------------------------------
-
-
-def _append(
-    space: Space, writer: Writer, reference: PreparedDerivation, positions: dict[tuple[int, RefDerived], int]
-) -> RecordedDerivation:
-    stream, body, span = reference.head.stream, reference.body, reference.span
-    position = reference.known if reference.known is not None else positions.get((stream, body))
-    if position is None:
-        position = _arrived(space, writer, reference)
-    changed = position is None
-    if position is None:
-        position = writer.change(reference.change, stream, reference.event).position
-    positions[stream, body] = position
-    return RecordedDerivation(
-        plane=body.plane,
-        key=body.key,
-        position=position,
-        changed=changed,
-        turns=(span.last or 0) - span.first + 1,
-        digest=body.digest,
-    )
-
-
-def _arrived(space: Space, writer: Writer, reference: PreparedDerivation) -> int | None:
-    """Return the position of the same reference, if somebody recorded it since it was looked for."""
-    for row in writer.tx.changes(reference.head.stream, reference.head.seq):
-        if row.kind == EventKind.REF_DERIVED and _is_same(space, row, reference.body):
-            return row.position
-    return None

@@ -9,7 +9,15 @@ from msgspec import Struct
 
 from muniment.operations.context.prompt import Context
 from muniment.operations.transcripts.hits import SearchPage
-from muniment.transports.cli import doctor_page, evidence_page, explain_page, import_page, overview_page, turn_page
+from muniment.transports.cli import (
+    doctor_page,
+    evidence_page,
+    explain_page,
+    import_page,
+    memory_page,
+    overview_page,
+    turn_page,
+)
 from muniment.transports.cli.hit_page import tell_found
 from muniment.transports.cli.plain_page import OutputPage
 from muniment.transports.cli.prompts import tell_context
@@ -22,6 +30,7 @@ TELLERS: dict[type[Struct], Callable[[Any, OutputPage], None]] = {
     **doctor_page.TELLERS,
     **explain_page.TELLERS,
     **import_page.TELLERS,
+    **memory_page.TELLERS,
     Context: tell_context,
     SearchPage: tell_found,
 }

@@ -7,8 +7,8 @@ from muniment.events.references import Plane
 from muniment.governance.views import Reason, View
 from muniment.operations.evidence.disclosure_entries import DisclosureEntry
 from muniment.operations.lifecycle.scope import Scope
+from muniment.operations.provenance.derivations import Derivation
 from muniment.operations.provenance.links import MemoryKey
-from muniment.operations.provenance.provenance import Derivation
 from muniment.operations.transcripts.redact import Passage
 from muniment.transports.cli.demo.observations import of_turn, text_of
 from muniment.transports.cli.demo.stage import DemoCheck, DemoStage, DemoStep, DemoTable

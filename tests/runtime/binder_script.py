@@ -1,4 +1,4 @@
-"""What a release with notebooks would do, run with a copy of the package that has them (see `test_entries`)."""
+"""What a release with binders would do, run with a copy of the package that has them (see `test_entries`)."""
 
 from __future__ import annotations
 
@@ -36,29 +36,29 @@ def opened(name: str = "store") -> Runtime:
     return muniment.open(HOME / name, keys=f"file:{HOME}/root.key", options=Options())
 
 
-def item(ledger: Ledger, text: str, topic: str) -> Any:
-    """Return the draft of an item."""
-    content = records.ItemContent(text=text)  # type: ignore[attr-defined]  # of the copy
-    meta = records.ItemMeta(topic=topic)  # type: ignore[attr-defined]  # of the copy
-    kind = EventKind("item.recorded")
+def sheet(ledger: Ledger, text: str, topic: str) -> Any:
+    """Return the draft of a sheet."""
+    content = records.SheetContent(text=text)  # type: ignore[attr-defined]  # of the copy
+    meta = records.SheetMeta(topic=topic)  # type: ignore[attr-defined]  # of the copy
+    kind = EventKind("sheet.recorded")
     return draft(ledger.entropy, kind, 1, meta, content=encoded(content))
 
 
 def name(ledger: Ledger, *parts: str) -> bytes:
-    """Return the digest of a name of the notebook."""
-    return ledger.name_digest("item", *parts)
+    """Return the digest of a name of the binder."""
+    return ledger.name_digest("sheet", *parts)
 
 
 def write(space: Space) -> dict[str, object]:
-    """Open a notebook of three items, each with an id and a topic; give the second topic to the third item."""
+    """Open a binder of three sheets, each with an id and a topic; give the second topic to the third sheet."""
     ledger = space.ledger
-    notebook = records.NotebookOpened(plane="long_term")  # type: ignore[attr-defined]  # of the copy
+    binder = records.BinderOpened(plane="long_term")  # type: ignore[attr-defined]  # of the copy
 
     def record(writer: Writer) -> list[int]:
-        stream = writer.change(Change(EventKind("notebook.opened"), 1, notebook), stream=None).position
+        stream = writer.change(Change(EventKind("binder.opened"), 1, binder), stream=None).position
         numbers = []
         for number, text in enumerate(TEXTS, 1):
-            placed = writer.append(item(ledger, text, f"topic-{number}"), stream=stream)
+            placed = writer.append(sheet(ledger, text, f"topic-{number}"), stream=stream)
             numbers.append(placed.turn_seq or 0)
             for digest in (name(ledger, "id", str(number)), name(ledger, "topic", str(number))):
                 writer.claim(digest, stream, placed.position)
@@ -69,7 +69,7 @@ def write(space: Space) -> dict[str, object]:
         assert third is not None
         writer.rename(former, name(ledger, "former topic", "2"))
         writer.flush()
-        stream = notebook_of(writer.tx)
+        stream = binder_of(writer.tx)
         writer.claim(former, stream, third)
         writer.flush()
         return writer.find(former) == third
@@ -79,34 +79,34 @@ def write(space: Space) -> dict[str, object]:
     with ledger.reader() as reader:
         second = ledger.names.find(reader, name(ledger, "id", "2"))
         free = ledger.names.find(reader, name(ledger, "former topic", "2")) == second
-    return {"items": numbers, "names": 2, "moved": moved, "renamed_free": free}
+    return {"sheets": numbers, "names": 2, "moved": moved, "renamed_free": free}
 
 
-def notebook_of(reader: Reader) -> int:
-    """Return the stream of the notebook."""
-    return next(head.stream for head in reader.stream_heads() if head.type == "notebook")
+def binder_of(reader: Reader) -> int:
+    """Return the stream of the binder."""
+    return next(head.stream for head in reader.stream_heads() if head.type == "binder")
 
 
 def rows(space: Space) -> list[SealedRow]:
-    """Return the items."""
+    """Return the sheets."""
     with space.ledger.reader() as reader:
-        return reader.turns(notebook_of(reader), 1, 9)
+        return reader.turns(binder_of(reader), 1, 9)
 
 
 def texts(space: Space) -> list[str]:
-    """Return the texts of the items that have one."""
+    """Return the texts of the sheets that have one."""
     kept = [space.ledger.open(row) for row in rows(space) if row.content is not None]
     return [space.ledger.content(one)[1].text for one in kept]  # type: ignore[union-attr]  # of the copy
 
 
 def erase(space: Space, number: int, *, destroys: bool = True) -> None:
-    """Erase an item; or only say so, as if its content had come back."""
+    """Erase a sheet; or only say so, as if its content had come back."""
     request = LifecycleRequest(reason="asked", requester="ada", requested_ms=1)
 
     def plan(writer: Writer) -> None:
         body, refs = TurnLifecycle(request=request), {"turn": number}
-        stream = notebook_of(writer.tx)
-        writer.change(Change(EventKind("item.changed"), 1, body, refs, Transition.ERASE), stream)
+        stream = binder_of(writer.tx)
+        writer.change(Change(EventKind("sheet.changed"), 1, body, refs, Transition.ERASE), stream)
         writer.flush()
         (row,) = writer.tx.turns(stream, number, number)
         assert not destroys or writer.destroy_content(row)
@@ -121,7 +121,7 @@ def in_space(work: Callable[[Runtime, Space], Any]) -> Any:
 
 
 def bundled(runtime: Runtime, space: Space) -> dict[str, object]:
-    """Verify a bundle of both streams, and the receipt of an item."""
+    """Verify a bundle of both streams, and the receipt of a sheet."""
     ledger = space.ledger
     signed, vkey = space.checkpoint(), runtime.evidence.checkpoint().vkey
     with ledger.reader() as reader:
@@ -131,7 +131,7 @@ def bundled(runtime: Runtime, space: Space) -> dict[str, object]:
         size = reader.frontier().size
         head = BundleHead(log=ledger.log, size=size, streams=streams, export={"view": "export"})
         made = list(bundle(head, lines, reader, signed.note))
-        (first, *_) = reader.turns(notebook_of(reader), 1, 1)
+        (first, *_) = reader.turns(binder_of(reader), 1, 1)
         _, receipt = event_proof(space, reader, first.position, size, signed.note)
     proved = verify_bundle(made, vkey)
     told = {"turns": sum(one.turns for one in proved.streams), "events": proved.events, "erased": proved.erased_turns}
@@ -164,7 +164,7 @@ def main() -> None:
         runtime.spaces.restore(str(HOME / "early"), replace=True)
         space = runtime._session.space
         gone = rows(space)[1].content is None
-        found["restored"] = {"sound": sound(runtime), "item": not gone, "texts": texts(space)}
+        found["restored"] = {"sound": sound(runtime), "sheet": not gone, "texts": texts(space)}
     sys.stdout.write(json.dumps(found))
 
 
@@ -183,7 +183,7 @@ def looked_at(runtime: Runtime, space: Space) -> dict[str, object]:
     runtime.evidence.audit()
     findings = [finding.kind for finding in runtime.evidence.inspect().findings]
     with space.ledger.reader() as reader:
-        head = space.ledger.head(reader, notebook_of(reader))
+        head = space.ledger.head(reader, binder_of(reader))
         assert head is not None
     return {
         "sound": runtime.system.health().sound, "findings": findings,
@@ -192,7 +192,7 @@ def looked_at(runtime: Runtime, space: Space) -> dict[str, object]:
 
 
 def heal() -> dict[str, object]:
-    """Let the third item be erased with its content left; say what the next opening does about it."""
+    """Let the third sheet be erased with its content left; say what the next opening does about it."""
     with opened() as runtime:
         space = runtime._session.space
         erase(space, 3, destroys=False)

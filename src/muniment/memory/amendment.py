@@ -1,0 +1,160 @@
+"""Amendments: what somebody may change of an item, what that makes of it, and when nothing changes."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from muniment.events.memory_items import InvalidityGround, ItemPrivacy, ItemScope, Revision, StaleHint
+from muniment.memory.candidate import ItemSource, Share
+from muniment.memory.fold import MemoryItem
+from muniment.memory.kinds import IN_PROMPTS, WHOLE
+from muniment.memory.likeness import normalised
+
+
+class CorrectItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="correct"):
+    """Say it in other words, or with another confidence. Its privacy is changed by `change_privacy` alone."""
+
+    text: Annotated[str | None, Meta(description="The statement.")] = None
+    confidence: Annotated[Share | None, Meta(description="From 0 to 1.")] = None
+
+
+class RefreshItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="refresh"):
+    """Confirm that it is still true; it is as fresh as if it were observed now."""
+
+
+class MarkItemStale(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="mark_stale"
+):
+    """Tell readers what to do before they rely on it."""
+
+    hint: Annotated[StaleHint, Meta(description="What to do.")] = StaleHint.REVIEW_BEFORE_USE
+
+
+class ChangeItemScope(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="change_scope"
+):
+    """Let it hold for something else."""
+
+    scope: Annotated[ItemScope, Meta(description="What it holds for.")]
+
+
+class ChangeItemPrivacy(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="change_privacy"
+):
+    """Let others see it, or fewer."""
+
+    privacy: Annotated[ItemPrivacy, Meta(description="Who may see it.")]
+
+
+class PinItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="pin"):
+    """Let it outlive whatever evicts items, or no longer."""
+
+    pinned: Annotated[bool, Meta(description="Whether it does.")] = True
+
+
+class SupersedeItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="supersede"):
+    """Put a new item in its slot and retire it, in one step."""
+
+    text: Annotated[str, Meta(description="The statement of the new item.")]
+    id: Annotated[str | None, Meta(description="Id of the new item. Without it one is drawn.")] = None
+    confidence: Annotated[Share | None, Meta(description="From 0 to 1. Without it: high.")] = None
+    evidence: Annotated[list[ItemSource], Meta(description="Turns that it rests on.")] = []
+
+
+class InvalidateItem(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="invalidate"
+):
+    """Retire it as wrong, on a ground and with evidence."""
+
+    ground: Annotated[InvalidityGround, Meta(description="On what ground.")]
+    evidence: Annotated[list[ItemSource], Meta(description="Turns that show it.")]
+
+
+class RestoreItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="restore"):
+    """Use a retired item again, unless another one is in its slot."""
+
+
+Amendment = (
+    CorrectItem
+    | RefreshItem
+    | MarkItemStale
+    | ChangeItemScope
+    | ChangeItemPrivacy
+    | PinItem
+    | SupersedeItem
+    | InvalidateItem
+    | RestoreItem
+)
+
+PRIVATE = frozenset({ItemPrivacy.PRIVATE_GARDEN, ItemPrivacy.SOUL_PRIVATE})
+
+
+class AmendRefusal(StrEnum):
+    """Why an amendment changes nothing."""
+
+    TARGET_NOT_FOUND = "target_not_found"
+    NOT_IN_USE = "not_in_use"
+    NOT_RETIRED = "not_retired"
+    NOTHING_CHANGED = "nothing_changed"
+    PRIVATE_TARGET = "private_target"
+    SLOT_TAKEN = "slot_taken"
+
+
+def amendment_name(amendment: Amendment) -> str:
+    """Return the word for an amendment."""
+    return str(amendment.__struct_config__.tag)
+
+
+def new_text(amendment: Amendment) -> str | None:
+    """Return the text that an amendment brings, if it brings any."""
+    return amendment.text if isinstance(amendment, CorrectItem | SupersedeItem) else None
+
+
+def revision_of(amendment: Amendment, now_ms: int) -> Revision | None:
+    """Return what changes of an item; None for an amendment that retires, replaces or restores it."""
+    match amendment:
+        case CorrectItem():
+            share = amendment.confidence
+            return Revision(text=amendment.text, confidence=None if share is None else round(share * WHOLE))
+        case RefreshItem():
+            return Revision(confirmed_ms=now_ms)
+        case MarkItemStale():
+            return Revision(stale=amendment.hint)
+        case ChangeItemScope():
+            return Revision(scope=amendment.scope)
+        case ChangeItemPrivacy():
+            return Revision(privacy=amendment.privacy)
+        case PinItem():
+            return Revision(pinned=amendment.pinned)
+        case _:
+            return None
+
+
+def refusal_of(item: MemoryItem, amendment: Amendment) -> AmendRefusal | None:
+    """Return why an amendment of an item changes nothing, or None; whether its slot is free is not looked at."""
+    if item.text is None:
+        return AmendRefusal.TARGET_NOT_FOUND
+    if isinstance(amendment, RestoreItem):
+        return AmendRefusal.NOT_RETIRED if item.is_active else None
+    if not item.is_active:
+        return AmendRefusal.NOT_IN_USE
+    if isinstance(amendment, ChangeItemPrivacy) and amendment.privacy in PRIVATE:
+        return AmendRefusal.PRIVATE_TARGET
+    if isinstance(amendment, SupersedeItem):
+        return AmendRefusal.NOTHING_CHANGED if normalised(amendment.text) == normalised(item.text) else None
+    revision = None if isinstance(amendment, RefreshItem) else revision_of(amendment, 0)
+    return AmendRefusal.NOTHING_CHANGED if revision is not None and _is_idle(item, revision) else None
+
+
+def is_in_prompts(item: MemoryItem) -> bool:
+    """Tell whether projections for prompts may hold an item."""
+    return item.is_active and item.privacy in IN_PROMPTS
+
+
+def _is_idle(item: MemoryItem, revision: Revision) -> bool:
+    """Tell whether a revision would change nothing."""
+    told = {name: getattr(revision, name) for name in revision.__struct_fields__}
+    return all(value is None or getattr(item, name) == value for name, value in told.items())

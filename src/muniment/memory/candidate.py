@@ -1,0 +1,148 @@
+"""Candidates: what a host would like to remember, and what is decided before the present items are looked at.
+
+A candidate is untrusted input. `ruling` goes through the table `RULES` in order; the first rule that applies decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Annotated, NamedTuple
+
+from msgspec import Meta, Struct
+
+from muniment.events.identity import ConversationKey, Count, SubjectId, TurnId
+from muniment.events.memory_items import Freshness, ItemPrivacy, ItemScope, ItemSourceType, MemoryPlane
+from muniment.events.message import Authority
+from muniment.kernel.times import MOMENT
+from muniment.memory.kinds import KINDS, WHOLE, kind_named
+
+Share = Annotated[float, Meta(ge=0, le=1)]
+
+HIGH, MEDIUM = 900, 700  # thousandths, of candidates that name no confidence (WC-03)
+OF_HIGH_AUTHORITY = frozenset({
+    Authority.USER_ASSERTED,
+    Authority.RUNTIME_OBSERVATION,
+    Authority.PROGRAM_MEMORY_CANONICAL,
+})  # fmt: skip
+
+
+class JudgedBy(StrEnum):
+    """Who judged what a candidate means."""
+
+    HOST = "host"
+    MODEL_GOVERNANCE = "model_governance"
+    RUNTIME_GATE = "runtime_gate"
+
+
+class Ruling(StrEnum):
+    """What becomes of a candidate."""
+
+    ACCEPT = "accept"
+    REFUSE = "refuse"
+    DEFER = "defer"
+    HAND_OFF = "hand_off"
+
+
+class RulingReason(StrEnum):
+    """Why."""
+
+    PRIVATE_TARGET = "private_target"
+    SOUL_TARGET = "soul_target"
+    EMPTY = "empty"
+    SELF_CLAIM = "assistant_self_claim"
+    UNKNOWN_KIND = "unknown_kind"
+    WITHOUT_SOURCE = "without_source"
+    UNJUDGED = "unjudged"
+    JUDGED = "judged"
+
+
+class SemanticJudgement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What somebody who understands the statement decided about it."""
+
+    decision: Annotated[Ruling, Meta(description="What was decided.")]
+    judged_by: Annotated[JudgedBy, Meta(description="Who decided.")] = JudgedBy.HOST
+
+
+class ItemSource(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A turn, or a message of it, that an item rests on."""
+
+    conversation: Annotated[ConversationKey, Meta(description="Conversation of the turn.")]
+    turn: Annotated[TurnId, Meta(description="Id of the turn.")]
+    message: Annotated[str | None, Meta(description="Id of a message of the turn.")] = None
+
+
+class Candidate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a host would like to remember about a subject.
+
+    `topic` and `kind` are the slot. Without `evidence` the candidate must be `attested`: somebody vouches for it who is
+    named as the requester.
+    """
+
+    subject: Annotated[SubjectId, Meta(description="Subject that the statement is about.")]
+    kind: Annotated[str, Meta(description="Kind, as `preference`; names of other systems are known, as `todo`.")]
+    topic: Annotated[str, Meta(description="What it is about, in few words; one statement for each kind and topic.")]
+    text: Annotated[str, Meta(description="The statement.")]
+    id: Annotated[str | None, Meta(description="Id of the item to be. Without it one is drawn.")] = None
+    plane: Annotated[MemoryPlane, Meta(description="Plane of the memory.")] = MemoryPlane.LONG_TERM
+    authority: Annotated[Authority, Meta(description="With which authority it was said.")] = Authority.USER_ASSERTED
+    privacy: Annotated[ItemPrivacy, Meta(description="Who may see it.")] = ItemPrivacy.SHARED_WITH_SUBJECT
+    confidence: Annotated[Share | None, Meta(description="From 0 to 1. Without it: that of the authority.")] = None
+    importance: Annotated[Share, Meta(description="From 0 to 1.")] = 0.5
+    freshness: Annotated[Freshness, Meta(description="How fast it ages.")] = Freshness.STABLE
+    scope: Annotated[ItemScope, Meta(description="What it holds for.")] = ItemScope.USER
+    source_type: Annotated[ItemSourceType, Meta(description="How it was learned.")] = ItemSourceType.CONVERSATION
+    observed_ms: Annotated[Count | None, Meta(description="When it was true. Without it: now.", extra=MOMENT)] = None
+    expires_ms: Annotated[
+        Count | None, Meta(description="When it ends to be true. Without it: never.", extra=MOMENT)
+    ] = None
+    pinned: Annotated[bool, Meta(description="Whether it outlives whatever evicts items.")] = False
+    keywords: Annotated[list[str], Meta(description="Further words to find it by.")] = []
+    tags: Annotated[list[str], Meta(description="Tags.")] = []
+    entities: Annotated[list[str], Meta(description="Canonical names of whom and what it mentions.")] = []
+    evidence: Annotated[list[ItemSource], Meta(description="Turns that it rests on.")] = []
+    attested: Annotated[bool, Meta(description="Whether the requester vouches for it without evidence.")] = False
+    judgement: Annotated[SemanticJudgement | None, Meta(description="What was judged of its meaning.")] = None
+
+    def thousandths(self) -> int:
+        """Return the confidence: as given, or that of the authority (WC-03)."""
+        if self.confidence is not None:
+            return round(self.confidence * WHOLE)
+        return HIGH if self.authority in OF_HIGH_AUTHORITY else MEDIUM
+
+
+class CandidateRule(NamedTuple):
+    """When a rule applies, and what it decides."""
+
+    applies: Callable[[Candidate], bool]
+    ruling: Ruling
+    reason: RulingReason
+
+
+def _is_empty(candidate: Candidate) -> bool:
+    return not candidate.text.strip() or not candidate.topic.strip()
+
+
+def _has_unknown_kind(candidate: Candidate) -> bool:
+    return kind_named(candidate.kind) not in KINDS[candidate.plane]
+
+
+# In this order (WC-02); nothing applies: as judged.
+RULES: tuple[CandidateRule, ...] = (
+    CandidateRule(lambda one: one.privacy is ItemPrivacy.PRIVATE_GARDEN, Ruling.DEFER, RulingReason.PRIVATE_TARGET),
+    CandidateRule(lambda one: one.privacy is ItemPrivacy.SOUL_PRIVATE, Ruling.HAND_OFF, RulingReason.SOUL_TARGET),
+    CandidateRule(_is_empty, Ruling.REFUSE, RulingReason.EMPTY),
+    CandidateRule(lambda one: one.authority is Authority.ASSISTANT_SELF_CLAIM, Ruling.REFUSE, RulingReason.SELF_CLAIM),
+    CandidateRule(_has_unknown_kind, Ruling.REFUSE, RulingReason.UNKNOWN_KIND),
+    CandidateRule(lambda one: not one.evidence and not one.attested, Ruling.REFUSE, RulingReason.WITHOUT_SOURCE),
+    CandidateRule(lambda one: one.judgement is None, Ruling.DEFER, RulingReason.UNJUDGED),
+)
+
+
+def ruling(candidate: Candidate) -> tuple[Ruling, RulingReason]:
+    """Return what becomes of a candidate, as far as that does not depend on the items that are there."""
+    for rule in RULES:
+        if rule.applies(candidate):
+            return rule.ruling, rule.reason
+    assert candidate.judgement is not None, "there is a rule for candidates without judgement"
+    return candidate.judgement.decision, RulingReason.JUDGED

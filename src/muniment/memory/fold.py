@@ -1,0 +1,128 @@
+"""What is left of an item after its revisions: the fold of `item.recorded` and of the events that target it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from muniment.events.memory_items import (
+    Freshness,
+    ItemContent,
+    ItemMeta,
+    ItemPrivacy,
+    ItemRetired,
+    ItemRevised,
+    ItemScope,
+    MemoryPlane,
+    Retirement,
+    RevisionAction,
+    StaleHint,
+)
+from muniment.memory.kinds import AGES, DAY_MS, Ageing, ConfidenceBand, band_of
+
+
+class EvidenceState(StrEnum):
+    """How far a reader may rely on an item (LT-09)."""
+
+    STABLE_FACT = "stable_fact"
+    RECENT_STATE = "recent_state"
+    POSSIBLY_STALE = "possibly_stale"
+    NEEDS_REVIEW = "needs_review"
+
+
+class ItemChange(Struct, frozen=True, kw_only=True):
+    """An event that targets an item: its place, its time, what its header calls it, and its body."""
+
+    position: int
+    time_ms: int
+    reason: str
+    body: ItemRevised | ItemRetired
+
+
+class MemoryItem(Struct, frozen=True, kw_only=True):
+    """An item as it is: `number` in its notebook, `position` in the log, `revision` from 0.
+
+    `text` is None where the words are destroyed. `retired` says why the item is out of use, None that it is in use.
+    """
+
+    subject: str
+    plane: MemoryPlane
+    number: int
+    position: int
+    recorded_ms: int
+    meta: ItemMeta
+    content: ItemContent | None
+    text: str | None
+    confidence: int
+    privacy: ItemPrivacy
+    scope: ItemScope
+    stale: StaleHint = StaleHint.NONE
+    pinned: bool = False
+    confirmed_ms: int = 0
+    revision: int = 0
+    retired: Retirement | None = None
+    successor: str | None = None
+
+    @property
+    def id(self) -> str:
+        """The id of the item."""
+        return self.meta.item
+
+    @property
+    def band(self) -> ConfidenceBand:
+        """The confidence in words."""
+        return band_of(self.confidence)
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the item is in use."""
+        return self.retired is None
+
+    def age_days(self, now_ms: int) -> int:
+        """Return how many days ago the item was last known to be true."""
+        return max(0, now_ms - max(self.meta.observed_ms, self.confirmed_ms)) // DAY_MS
+
+    def holds_at(self, now_ms: int) -> bool:
+        """Tell whether an item is in use at a time; one that is pinned outlives its expiry."""
+        is_over = 0 < self.meta.expires_ms <= now_ms and not self.pinned
+        return self.retired is None and not is_over
+
+
+def folded(item: MemoryItem, changes: Iterable[ItemChange]) -> MemoryItem:
+    """Return an item after changes, in log order."""
+    for change in changes:
+        body = change.body
+        if isinstance(body, ItemRetired):
+            out = None if body.cause is Retirement.RESTORED else body.cause
+            is_gone = out is Retirement.FORGOTTEN
+            item = replace(
+                item,
+                retired=out,
+                successor=body.successor,
+                content=None if is_gone else item.content,
+                text=None if is_gone else item.text,
+            )
+            continue
+        told = {name: value for name in _FIELDS if (value := getattr(body.revision, name)) is not None}
+        if change.reason == RevisionAction.REFRESH:
+            told["stale"] = StaleHint.NONE
+        if item.text is None:
+            told.pop("text", None)  # words that came after those that are destroyed are destroyed, too
+        item = replace(item, **told, revision=item.revision + 1)
+    return item
+
+
+_FIELDS = ("text", "confidence", "privacy", "scope", "stale", "pinned", "confirmed_ms")
+
+
+def evidence_state(item: MemoryItem, now_ms: int, *, is_source_gone: bool) -> EvidenceState:
+    """Return how far a reader may rely on an item; what it rests on may be masked or erased by now."""
+    if is_source_gone or item.stale is StaleHint.REVIEW_BEFORE_USE:
+        return EvidenceState.NEEDS_REVIEW
+    ages: Ageing = AGES[item.meta.freshness]
+    if item.stale is StaleHint.VERIFY_AGAINST_CURRENT_STATE or item.age_days(now_ms) >= ages.aged:
+        return EvidenceState.POSSIBLY_STALE
+    return EvidenceState.STABLE_FACT if item.meta.freshness is Freshness.STABLE else EvidenceState.RECENT_STATE

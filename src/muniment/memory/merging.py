@@ -1,0 +1,124 @@
+"""What an accepted candidate does to the item that is in its slot: the rules of a merge, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from muniment.events.memory_items import ItemPrivacy, Retirement
+from muniment.events.references import SourceEvidence
+from muniment.memory.fold import MemoryItem
+from muniment.memory.likeness import likeness, normalised
+
+
+class MergeOutcome(StrEnum):
+    """What becomes of a candidate in its slot."""
+
+    RECORDED = "recorded"
+    DUPLICATE = "duplicate"
+    SUPERSEDES = "supersedes"
+    REFUSED = "refused"
+
+
+class MergeReason(StrEnum):
+    """Why."""
+
+    FREE_SLOT = "free_slot"
+    FORGOTTEN = "forgotten"
+    SAME_TEXT = "same_text"
+    SAME_WORDS = "same_words"
+    OLDER = "older_observation"
+    LESS_CONFIDENT = "lower_confidence"
+    OTHER_PRIVACY = "privacy_change"
+    NEWER = "newer_statement"
+
+
+class Incoming(Struct, frozen=True, kw_only=True):
+    """What of a candidate a merge looks at; `sources` are the turns and messages that it rests on."""
+
+    text: str
+    observed_ms: int
+    confidence: int
+    privacy: ItemPrivacy
+    sources: frozenset[tuple[str, ...]]
+
+
+class Merge(NamedTuple):
+    """What a candidate does to its slot, and why; the share of words that both statements have."""
+
+    outcome: MergeOutcome
+    reason: MergeReason
+    likeness: float
+
+
+class MergeRule(NamedTuple):
+    """When a rule applies to a candidate and the item in its slot, and what it decides."""
+
+    applies: Callable[[Incoming, MemoryItem], bool]
+    outcome: MergeOutcome
+    reason: MergeReason
+
+
+def sources_of(evidence: Iterable[SourceEvidence]) -> frozenset[tuple[str, ...]]:
+    """Return the turns and messages that evidence names."""
+    return frozenset((source.channel, source.conversation, source.turn, source.message or "") for source in evidence)
+
+
+def _was_forgotten(incoming: Incoming, item: MemoryItem) -> bool:
+    """Tell whether the item was forgotten, and the candidate rests on nothing that it did not rest on.
+
+    What somebody attests later, without evidence, is a statement of its own.
+    """
+    return (
+        item.retired is Retirement.FORGOTTEN
+        and bool(incoming.sources)
+        and incoming.sources <= sources_of(item.meta.evidence)
+    )
+
+
+def _says_the_same(incoming: Incoming, item: MemoryItem) -> bool:
+    return item.text is not None and normalised(incoming.text) == normalised(item.text)
+
+
+def _has_the_same_words(incoming: Incoming, item: MemoryItem) -> bool:
+    return item.text is not None and likeness(incoming.text, item.text) == 1
+
+
+# In this order (LT-08, WC-05); nothing applies: the candidate takes the place of the item.
+MERGE_RULES: tuple[MergeRule, ...] = (
+    MergeRule(lambda _, item: not item.is_active, MergeOutcome.RECORDED, MergeReason.FREE_SLOT),
+    MergeRule(_says_the_same, MergeOutcome.DUPLICATE, MergeReason.SAME_TEXT),
+    MergeRule(_has_the_same_words, MergeOutcome.DUPLICATE, MergeReason.SAME_WORDS),
+    MergeRule(
+        lambda incoming, item: incoming.observed_ms < item.meta.observed_ms, MergeOutcome.REFUSED, MergeReason.OLDER
+    ),
+    MergeRule(
+        lambda incoming, item: incoming.confidence < item.confidence, MergeOutcome.REFUSED, MergeReason.LESS_CONFIDENT
+    ),
+    MergeRule(
+        lambda incoming, item: incoming.privacy is not item.privacy, MergeOutcome.REFUSED, MergeReason.OTHER_PRIVACY
+    ),
+)
+
+
+def in_use(history: Iterable[MemoryItem]) -> MemoryItem | None:
+    """Return the item of a slot that is in use, if there is one."""
+    return next((item for item in history if item.is_active), None)
+
+
+def merged(incoming: Incoming, slot: Iterable[MemoryItem]) -> Merge:
+    """Return what a candidate does to its slot, given the items that were in it, the newest first."""
+    history = list(slot)
+    if not history:
+        return Merge(MergeOutcome.RECORDED, MergeReason.FREE_SLOT, 0.0)
+    present = in_use(history) or history[0]
+    alike = 0.0 if present.text is None else likeness(incoming.text, present.text)
+    if any(_was_forgotten(incoming, item) for item in history):
+        return Merge(MergeOutcome.REFUSED, MergeReason.FORGOTTEN, alike)
+    for rule in MERGE_RULES:
+        if rule.applies(incoming, present):
+            return Merge(rule.outcome, rule.reason, alike)
+    return Merge(MergeOutcome.SUPERSEDES, MergeReason.NEWER, alike)

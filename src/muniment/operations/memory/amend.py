@@ -1,0 +1,184 @@
+"""Amend: one change of one item, on record with who asked for it and why."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from muniment.declaration.session import Session
+from muniment.errors import Conflict, InvalidInput, LimitExceeded
+from muniment.events.changes import LifecycleRequest, Transition
+from muniment.events.memory_items import ItemRetired, ItemRevised, Retirement, RevisionAction
+from muniment.events.records import EventKind
+from muniment.governance.detection.parts import marked_text
+from muniment.ledger.drafts import Change
+from muniment.ledger.ledger import Writer
+from muniment.log.port import Reader
+from muniment.memory.amendment import (
+    Amendment,
+    AmendRefusal,
+    InvalidateItem,
+    RestoreItem,
+    SupersedeItem,
+    amendment_name,
+    is_in_prompts,
+    new_text,
+    refusal_of,
+    revision_of,
+)
+from muniment.memory.fold import MemoryItem
+from muniment.operations.memory.item_sources import Derived, derived_from, known_to, stream_of
+from muniment.operations.memory.prepared_items import PreparedItem, Writing, prepared_successor
+from muniment.operations.memory.remember import record_item
+
+
+class AmendReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of an amendment. One that is not accepted has a reason and changed nothing.
+
+    `former_revision` and `revision` are the numbers before and after; `position` is that of the event, `successor`
+    the id of the new item. `in_prompts` tells whether projections for prompts have to be made again.
+    """
+
+    accepted: bool
+    changed: bool
+    dry_run: bool
+    amendment: str
+    target: str
+    reason: AmendRefusal | None = None
+    former_revision: int | None = None
+    revision: int | None = None
+    position: int | None = None
+    successor: str | None = None
+    in_prompts: bool = False
+
+
+class AskedAmendment(NamedTuple):
+    """One change of one item: who asks and why, and the revision that the caller has seen, if it matters."""
+
+    item: str
+    amendment: Amendment
+    request: LifecycleRequest
+    expected: int | None = None
+
+
+def amend(session: Session, asked: AskedAmendment, *, dry_run: bool) -> AmendReport:
+    """Change an item, or say why nothing changes."""
+    space, prepared = session.space, None
+    with space.ledger.reader() as reader:
+        item = space.notebooks.item(reader, asked.item)
+        if item is None or not known_to(session, item):
+            return _report(asked, None, AmendRefusal.TARGET_NOT_FOUND, dry_run=dry_run)
+        asked = asked._replace(amendment=_kept(session, item, asked.amendment))
+        refusal = _refusal(session, reader, item, asked)
+        if refusal is not None or dry_run:
+            return _report(asked, item, refusal, dry_run=dry_run)
+        if isinstance(asked.amendment, SupersedeItem):
+            writing = _writing(asked)
+            prepared = prepared_successor(session, reader, item, asked.amendment, writing)
+        retirement = _retirement(session, reader, item, asked)
+    return space.ledger.transact(lambda writer: _append(session, writer, asked, prepared or retirement))
+
+
+def _writing(asked: AskedAmendment) -> Writing:
+    return Writing(asked.request.requester, None, asked.request.requested_ms)
+
+
+def _kept(session: Session, item: MemoryItem, amendment: Amendment) -> Amendment:
+    """Return an amendment with its text as it is kept: with markers where the store replaces something."""
+    text, limit = new_text(amendment), session.space.limits.item_bytes_max
+    if text is None:
+        return amendment
+    if not text.strip():
+        raise InvalidInput(at="amendment.text", problem="empty")
+    if len(text.encode()) > limit:
+        raise LimitExceeded(at="amendment.text", problem="too_large", limit=limit, found=len(text.encode()))
+    detectors = session.space.detection.before_commit.detectors_beside(frozenset({item.subject}))
+    return replace(amendment, text=marked_text(text, detectors))
+
+
+def _refusal(session: Session, reader: Reader, item: MemoryItem, asked: AskedAmendment) -> AmendRefusal | None:
+    """Return why the item does not change, or None; another revision than the caller has seen is a `Conflict`."""
+    if asked.expected is not None and asked.expected != item.revision:
+        raise Conflict(at="revision", problem="differs", limit=asked.expected, found=item.revision)
+    refusal = refusal_of(item, asked.amendment)
+    if refusal is not None or not isinstance(asked.amendment, RestoreItem):
+        return refusal
+    assert item.content is not None, "an item with a text has the rest of its words"
+    notebooks = session.space.notebooks
+    slot = notebooks.slot_name(item.subject, item.plane, item.meta.kind, item.content.topic)
+    taken = any(other.is_active for other in notebooks.in_slot(reader, slot))
+    return AmendRefusal.SLOT_TAKEN if taken else None
+
+
+def _retirement(session: Session, reader: Reader, item: MemoryItem, asked: AskedAmendment) -> ItemRetired | None:
+    """Return what is recorded of an item that goes out of use, or comes back."""
+    amendment, request = asked.amendment, asked.request
+    if isinstance(amendment, RestoreItem):
+        return ItemRetired(request=request, cause=Retirement.RESTORED)
+    if not isinstance(amendment, InvalidateItem):
+        return None
+    if not amendment.evidence:
+        raise InvalidInput(at="amendment.evidence", problem="empty")
+    whose = Derived(item.id, item.plane, item.subject)
+    links = [
+        derived_from(session, reader, whose, source, f"amendment.evidence[{number}]", request.requested_ms)
+        for number, source in enumerate(amendment.evidence)
+    ]
+    return ItemRetired(
+        request=request,
+        cause=Retirement.INVALIDATED,
+        ground=amendment.ground,
+        evidence=[link.body.source for link in links],
+    )
+
+
+def _append(
+    session: Session, writer: Writer, asked: AskedAmendment, prepared: PreparedItem | ItemRetired | None
+) -> AmendReport:
+    """Judge again, since others may have changed the item meanwhile, and append."""
+    space, now_ms = session.space, asked.request.requested_ms
+    item = space.notebooks.item(writer.tx, asked.item)
+    assert item is not None, "what was recorded stays"
+    refusal = _refusal(session, writer.tx, item, asked)
+    if refusal is not None:
+        return _report(asked, item, refusal)
+    if isinstance(prepared, PreparedItem):
+        position = record_item(space, writer, prepared, asked.request.reason, _writing(asked))
+        return _report(asked, item, None, position=position, successor=prepared.meta.item)
+    refs, stream = {"turn": item.number}, stream_of(writer.tx, item)
+    if prepared is not None:
+        reason = Transition.RESTORE if prepared.cause is Retirement.RESTORED else Transition.ARCHIVE
+        change = Change(EventKind.ITEM_RETIRED, now_ms, prepared, refs, reason)
+        return _report(asked, item, None, position=writer.change(change, stream).position)
+    revision = revision_of(asked.amendment, now_ms)
+    assert revision is not None, "the others were handled"
+    body = ItemRevised(revision=revision, request=asked.request)
+    change = Change(EventKind.ITEM_REVISED, now_ms, body, refs, RevisionAction(amendment_name(asked.amendment)))
+    return _report(asked, item, None, position=writer.change(change, stream).position)
+
+
+def _report(
+    asked: AskedAmendment,
+    item: MemoryItem | None,
+    refusal: AmendRefusal | None,
+    *,
+    dry_run: bool = False,
+    position: int | None = None,
+    successor: str | None = None,
+) -> AmendReport:
+    revises = position is not None and revision_of(asked.amendment, 0) is not None
+    return AmendReport(
+        accepted=refusal in {None, AmendRefusal.NOTHING_CHANGED} and not dry_run,
+        changed=position is not None,
+        dry_run=dry_run,
+        amendment=amendment_name(asked.amendment),
+        target=asked.item,
+        reason=refusal,
+        former_revision=None if item is None else item.revision,
+        revision=None if item is None else item.revision + revises,
+        position=position,
+        successor=successor,
+        in_prompts=item is not None and is_in_prompts(item),
+    )

@@ -1,0 +1,121 @@
+"""Forget: the words of items and of all their revisions are destroyed, with the keys that could open them.
+
+This is an erasure like that of turns (`lifecycle.erasure`): holds keep items, a second person may have to confirm, and
+the receipt proves what was done. What is left of an item (its id, its kind, the turns that it rested on) keeps it from
+coming back from the same evidence.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from muniment.declaration.session import Session
+from muniment.events.changes import LifecycleRequest, TurnSpan
+from muniment.events.identity import SubjectId, check_name
+from muniment.events.memory_items import MemoryPlane
+from muniment.memory.fold import MemoryItem
+from muniment.memory.likeness import normalised
+from muniment.operations.approvals.gate import GuardedAct, GuardedRequest
+from muniment.operations.lifecycle.destroy import destroy_turns
+from muniment.operations.lifecycle.erasure import judged_turns
+from muniment.operations.lifecycle.report import ErasureReceipt
+from muniment.operations.lifecycle.scope import NotebookKey, StreamKey
+from muniment.operations.lifecycle.targets import TurnsTarget, spans_of
+from muniment.operations.memory.forget_targets import ForgetTarget, items_meant
+from muniment.operations.memory.item_sources import stream_of
+
+TARGET_NOT_FOUND, AMBIGUOUS = "target_not_found", "ambiguous"
+CONFIRMATION_REQUIRED, CONFIRMATION_DIFFERS, KEPT = "confirmation_required", "confirmation_differs", "kept"
+
+
+class ForgetReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of a request to forget. One that is not accepted has a reason, and changed nothing.
+
+    `items` are the ids of the items that match, `kept` those of them that a hold keeps. `token` confirms a query, once:
+    it is bound to the query and to what matched it.
+    """
+
+    accepted: bool
+    changed: bool
+    dry_run: bool
+    items: list[str]
+    kept: list[str] = []
+    reason: str | None = None
+    token: str | None = None
+    position: int | None = None
+    receipt: ErasureReceipt | None = None
+
+
+def forget(
+    session: Session, subject: SubjectId, target: ForgetTarget, request: LifecycleRequest, *, dry_run: bool
+) -> ForgetReport:
+    """Destroy the words of items of a subject, or say why not."""
+    space = session.space
+    check_name(subject, at="subject")
+    session.access.require_subjects(subject)
+    target.check()
+    with space.ledger.reader() as reader:
+        items = [item for item in items_meant(session, reader, subject, target) if item.text is not None]
+        streams = {item.id: stream_of(reader, item) for item in items}
+        chosen: dict[StreamKey, tuple[int, list[TurnSpan]]] = {}
+        for plane in MemoryPlane:
+            numbers = sorted(item.number for item in items if item.plane is plane)
+            stream = next((streams[item.id] for item in items if item.plane is plane), 0)
+            if numbers:
+                chosen[NotebookKey(subject=subject, plane=plane)] = stream, list(spans_of(numbers))
+        spans = TurnsTarget(space, chosen)
+        judged = judged_turns(space, reader, spans.turns(reader), request.requested_ms, requested=True)
+    kept = [
+        item.id
+        for judgements in judged
+        for item in items
+        for held in judgements.kept
+        if streams[item.id] == judgements.turns.head.stream and held.span.includes(item.number)
+    ]
+    token = _token(session, subject, target, items)
+    refusal = _refusal(target, items, kept, token)
+    report = ForgetReport(
+        accepted=False,
+        changed=False,
+        dry_run=dry_run,
+        items=[item.id for item in items],
+        kept=kept,
+        reason=refusal,
+        token=token if dry_run and target.words is not None and items else None,
+    )
+    if dry_run or refusal is not None:
+        return report
+    about = {"subject": subject, "items": " ".join(report.items)}
+    guarded = GuardedRequest(session=session, act=GuardedAct.ERASE, about=about, request=request)
+    guarded.ask()
+    receipt = destroy_turns(space, spans, request, guarded=guarded)
+    return ForgetReport(
+        accepted=True,
+        changed=receipt is not None,
+        dry_run=False,
+        items=report.items,
+        kept=kept,
+        position=None if receipt is None else receipt.position,
+        receipt=receipt,
+    )
+
+
+def _refusal(target: ForgetTarget, items: list[MemoryItem], kept: list[str], token: str) -> str | None:
+    """Return why nothing is forgotten, or None."""
+    if not items:
+        return TARGET_NOT_FOUND
+    if target.turn is not None and len(items) > 1:
+        return AMBIGUOUS
+    if target.words is not None and target.token is None:
+        return CONFIRMATION_REQUIRED
+    if target.words is not None and target.token != token:
+        return CONFIRMATION_DIFFERS
+    return KEPT if len(kept) == len(items) else None
+
+
+def _token(session: Session, subject: str, target: ForgetTarget, items: list[MemoryItem]) -> str:
+    """Return what confirms a query: a keyed digest of it, and of every item that it matches as that is now."""
+    if target.words is None:
+        return ""
+    matched = (f"{item.id} {item.revision}" for item in items)
+    return session.space.ledger.name_digest("forget", subject, normalised(target.words), *matched).hex()

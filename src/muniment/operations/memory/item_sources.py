@@ -1,0 +1,55 @@
+"""Where memory items are and whom they concern, and which turns a request may name as their evidence."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from muniment.declaration.session import Session
+from muniment.events.identity import SubjectId
+from muniment.events.memory_items import MemoryPlane
+from muniment.log.port import Reader
+from muniment.memory.candidate import ItemSource
+from muniment.memory.fold import MemoryItem
+from muniment.memory.kinds import REFERENCES
+from muniment.operations.provenance.derivations import (
+    Derivation,
+    PreparedDerivation,
+    check_derivation,
+    prepared_derivation,
+)
+
+
+class Derived(NamedTuple):
+    """The item that was derived from something: its id, its plane, and whose it is."""
+
+    item: str
+    plane: MemoryPlane
+    subject: SubjectId
+
+
+def known_to(session: Session, item: MemoryItem) -> bool:
+    """Tell whether the caller may know of an item: it is of a subject that the caller may speak for."""
+    return session.access.subject in {None, item.subject}
+
+
+def stream_of(reader: Reader, item: MemoryItem) -> int:
+    """Return the stream that an item is in."""
+    row = reader.sealed(item.position)
+    assert row is not None, "the item was read from it"
+    return row.stream
+
+
+def derived_from(
+    session: Session, reader: Reader, whose: Derived, source: ItemSource, at: str, now_ms: int
+) -> PreparedDerivation:
+    """Return the link from an item to a turn, checked against that; `at` is its path in the request."""
+    given = Derivation(
+        plane=REFERENCES[whose.plane],
+        key=whose.item,
+        subject=whose.subject,
+        conversation=source.conversation,
+        turn=source.turn,
+        message=source.message,
+    )
+    check_derivation(session, given, at)
+    return prepared_derivation(session.space, reader, given, at, now_ms)

@@ -1,0 +1,180 @@
+"""Accepted candidates, ready to be recorded: checked, with their evidence, and with what they say as it is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+from muniment.declaration.session import Session
+from muniment.errors import Conflict, InvalidInput, LimitExceeded
+from muniment.events.identity import check_name
+from muniment.events.memory_items import ItemContent, ItemKind, ItemMeta
+from muniment.governance.detection.parts import marked_text
+from muniment.log.port import Reader
+from muniment.memory.amendment import SupersedeItem
+from muniment.memory.candidate import Candidate, Ruling, RulingReason, SemanticJudgement, ruling
+from muniment.memory.fold import MemoryItem
+from muniment.memory.kinds import WHOLE, kind_named
+from muniment.memory.likeness import normalised
+from muniment.memory.merging import Incoming, sources_of
+from muniment.operations.memory.item_sources import Derived, derived_from
+from muniment.operations.memory.source_phases import is_gone, source_phase
+from muniment.operations.provenance.derivations import PreparedDerivation
+
+
+class SourceReason(StrEnum):
+    """Why the evidence of a candidate is not accepted."""
+
+    HIDDEN = "evidence_hidden"
+
+
+class Undecided(NamedTuple):
+    """A candidate that is not accepted, and why."""
+
+    ruling: Ruling
+    reason: RulingReason | SourceReason
+
+
+class Writing(NamedTuple):
+    """Who records something in which run, and when."""
+
+    writer: str
+    run: str | None
+    now_ms: int
+
+
+class PreparedItem(NamedTuple):
+    """A candidate that is ready to be recorded, if its slot allows it."""
+
+    candidate: Candidate
+    slot: bytes
+    meta: ItemMeta
+    content: ItemContent
+    derivations: list[PreparedDerivation]
+
+    def is_same(self, kept: ItemContent) -> bool:
+        """Tell whether an item says the same in the same slot."""
+        told = self.content
+        return (kept.topic, normalised(kept.text)) == (told.topic, normalised(told.text))
+
+    @property
+    def incoming(self) -> Incoming:
+        """What a merge looks at."""
+        return Incoming(
+            text=self.content.text,
+            observed_ms=self.meta.observed_ms,
+            confidence=self.meta.confidence,
+            privacy=self.meta.privacy,
+            sources=sources_of(self.meta.evidence),
+        )
+
+
+def check_candidate(session: Session, candidate: Candidate, at: str) -> None:
+    """Refuse malformed names, subjects that the caller may not speak for, and statements that are too long."""
+    session.access.require_subjects(candidate.subject)
+    for name, text in (("subject", candidate.subject), ("id", candidate.id)):
+        if text is not None:
+            check_name(text, at=f"{at}.{name}")
+    limit, size = session.space.limits.item_bytes_max, sum(len(text.encode()) for text in _texts(candidate))
+    if size > limit:
+        raise LimitExceeded(at=at, problem="too_large", limit=limit, found=size)
+
+
+def _texts(candidate: Candidate) -> Iterator[str]:
+    yield from (candidate.topic, candidate.text, *candidate.keywords, *candidate.tags, *candidate.entities)
+
+
+def prepared_item(
+    session: Session, reader: Reader, candidate: Candidate, writing: Writing, at: str
+) -> PreparedItem | Undecided:
+    """Return what would be recorded of a candidate, or why nothing is, whatever is in its slot."""
+    space = session.space
+    decision, reason = ruling(candidate)
+    if decision is not Ruling.ACCEPT:
+        return Undecided(decision, reason)
+    kind = kind_named(candidate.kind)
+    assert kind is not None, "a candidate of an unknown kind is refused"
+    item = candidate.id or space.sources.ids.new_id()
+    whose = Derived(item, candidate.plane, candidate.subject)
+    derivations = [
+        derived_from(session, reader, whose, source, f"{at}.evidence[{number}]", writing.now_ms)
+        for number, source in enumerate(candidate.evidence)
+    ]
+    if any(is_gone(source_phase(space, reader, derivation.body.source)) for derivation in derivations):
+        return Undecided(Ruling.REFUSE, SourceReason.HIDDEN)
+    return PreparedItem(
+        candidate=candidate,
+        slot=space.notebooks.slot_name(candidate.subject, candidate.plane, kind, candidate.topic),
+        meta=_meta(candidate, item, kind, derivations, writing),
+        content=_content(session, candidate),
+        derivations=derivations,
+    )
+
+
+def _meta(
+    candidate: Candidate, item: str, kind: ItemKind, derivations: list[PreparedDerivation], writing: Writing
+) -> ItemMeta:
+    return ItemMeta(
+        item=item,
+        kind=kind,
+        writer=writing.writer,
+        observed_ms=writing.now_ms if candidate.observed_ms is None else candidate.observed_ms,
+        confidence=candidate.thousandths(),
+        importance=round(candidate.importance * WHOLE),
+        privacy=candidate.privacy,
+        source_type=candidate.source_type,
+        scope=candidate.scope,
+        freshness=candidate.freshness,
+        pinned=candidate.pinned,
+        expires_ms=candidate.expires_ms or 0,
+        evidence=[derivation.body.source for derivation in derivations],
+        run=writing.run,
+    )
+
+
+def _content(session: Session, candidate: Candidate) -> ItemContent:
+    """Return what a candidate says, with markers where the store replaces something before commits."""
+    detectors = session.space.detection.before_commit.detectors_beside(frozenset({candidate.subject}))
+
+    def marked(words: list[str]) -> list[str]:
+        return [marked_text(word, detectors) for word in words]
+
+    topic, text = marked([candidate.topic, candidate.text])
+    return ItemContent(
+        topic=topic,
+        text=text,
+        keywords=marked(candidate.keywords),
+        tags=marked(candidate.tags),
+        entities=marked(candidate.entities),
+    )
+
+
+def prepared_successor(
+    session: Session, reader: Reader, item: MemoryItem, amendment: SupersedeItem, writing: Writing
+) -> PreparedItem:
+    """Return the item that takes the place of one, or refuse what may not."""
+    assert item.content is not None, "an item in use has words"
+    candidate = Candidate(
+        subject=item.subject,
+        plane=item.plane,
+        kind=item.meta.kind,
+        topic=item.content.topic,
+        text=amendment.text,
+        id=amendment.id,
+        privacy=item.privacy,
+        confidence=amendment.confidence,
+        freshness=item.meta.freshness,
+        scope=item.scope,
+        pinned=item.pinned,
+        evidence=amendment.evidence,
+        attested=True,
+        judgement=SemanticJudgement(decision=Ruling.ACCEPT),
+    )
+    check_candidate(session, candidate, "amendment")
+    prepared = prepared_item(session, reader, candidate, writing, "amendment")
+    if isinstance(prepared, Undecided):
+        raise InvalidInput(at="amendment.evidence", problem=prepared.reason)
+    if session.space.notebooks.item(reader, prepared.meta.item) is not None:
+        raise Conflict(at="id", problem="taken")
+    return prepared

@@ -1,0 +1,157 @@
+"""Memory items as a view shows them, with what is left of the turns that they rest on."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from muniment.events.identity import SubjectId
+from muniment.events.memory_items import (
+    Freshness,
+    ItemKind,
+    ItemPrivacy,
+    ItemScope,
+    ItemSourceType,
+    MemoryPlane,
+    Retirement,
+    StaleHint,
+)
+from muniment.governance.detection.parts import marked_text
+from muniment.governance.item_visibility import SHOWS_EVIDENCE, SHOWS_STATEMENTS
+from muniment.governance.phases import Phase
+from muniment.governance.views import Reason, View
+from muniment.log.port import Reader
+from muniment.memory.fold import EvidenceState, MemoryItem, evidence_state
+from muniment.memory.kinds import WHOLE, ConfidenceBand
+from muniment.operations.memory.source_phases import is_gone, source_phase
+from muniment.operations.provenance.derived_refs import citation
+from muniment.space.space import Space
+
+
+class ShownEvidence(Struct, frozen=True, kw_only=True):
+    """A turn that an item rests on, as people cite it, and whether its words are still shown to anybody."""
+
+    citation: str
+    phase: Phase
+
+
+class ShownItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A memory item as a view shows it; `withheld` says why its words are missing.
+
+    `confidence` and `importance` are from 0 to 1, `band` is the confidence in words, `state` how far a reader may rely
+    on it. `revision` counts its revisions. `evidence` is listed for views that show where something came from, the
+    others have `evidence_count` alone.
+    """
+
+    id: str
+    subject: SubjectId
+    plane: MemoryPlane
+    kind: ItemKind
+    confidence: float
+    band: ConfidenceBand
+    importance: float
+    privacy: ItemPrivacy
+    scope: ItemScope
+    source_type: ItemSourceType
+    freshness: Freshness
+    state: EvidenceState
+    observed_ms: int
+    recorded_ms: int
+    position: int
+    revision: int
+    evidence_count: int
+    topic: str | None = None
+    text: str | None = None
+    keywords: list[str] = []
+    tags: list[str] = []
+    entities: list[str] = []
+    withheld: Reason | None = None
+    stale: StaleHint = StaleHint.NONE
+    pinned: bool = False
+    confirmed_ms: int | None = None
+    expires_ms: int | None = None
+    retired: Retirement | None = None
+    successor: str | None = None
+    writer: str | None = None
+    evidence: list[ShownEvidence] = []
+
+
+class ItemShower:
+    """Shows the items of a space through one view, in one state of its log."""
+
+    def __init__(self, space: Space, reader: Reader, view: View) -> None:
+        self._space = space
+        self._reader = reader
+        self.view = view
+        self._now_ms = space.sources.clock.now_ms()
+
+    def shown(self, item: MemoryItem) -> ShownItem:
+        """Return an item as the view shows it."""
+        meta, phases = item.meta, [source_phase(self._space, self._reader, source) for source in item.meta.evidence]
+        tells_origin = self.view in SHOWS_EVIDENCE
+        words = self._words(item)
+        return ShownItem(
+            id=item.id,
+            subject=item.subject,
+            plane=item.plane,
+            kind=meta.kind,
+            confidence=item.confidence / WHOLE,
+            band=item.band,
+            importance=meta.importance / WHOLE,
+            privacy=item.privacy,
+            scope=item.scope,
+            source_type=meta.source_type,
+            freshness=meta.freshness,
+            state=evidence_state(item, self._now_ms, is_source_gone=any(map(is_gone, phases))),
+            observed_ms=meta.observed_ms,
+            recorded_ms=item.recorded_ms,
+            position=item.position,
+            revision=item.revision,
+            evidence_count=len(meta.evidence),
+            topic=words.topic,
+            text=words.text,
+            keywords=words.keywords,
+            tags=words.tags,
+            entities=words.entities,
+            withheld=words.withheld,
+            stale=item.stale,
+            pinned=item.pinned,
+            confirmed_ms=item.confirmed_ms or None,
+            expires_ms=meta.expires_ms or None,
+            retired=item.retired,
+            successor=item.successor,
+            writer=meta.writer if tells_origin else None,
+            evidence=[
+                ShownEvidence(citation=citation(source), phase=phase)
+                for source, phase in zip(meta.evidence, phases, strict=True)
+                if tells_origin
+            ],
+        )
+
+    def text(self, words: str, subject: str) -> str:
+        """Return words with markers in the place of what the view detects."""
+        return marked_text(words, self._space.detection.view(self.view).detectors_beside(frozenset({subject})))
+
+    def _words(self, item: MemoryItem) -> ItemWords:
+        if item.content is None or item.text is None:
+            return ItemWords(withheld=Reason.ERASED)
+        if self.view not in SHOWS_STATEMENTS:
+            return ItemWords(withheld=Reason.VIEW_POLICY)
+        said, subject = item.content, item.subject
+        return ItemWords(
+            topic=self.text(said.topic, subject),
+            text=self.text(item.text, subject),
+            keywords=[self.text(word, subject) for word in said.keywords],
+            tags=[self.text(word, subject) for word in said.tags],
+            entities=[self.text(word, subject) for word in said.entities],
+        )
+
+
+class ItemWords(Struct, frozen=True, kw_only=True):
+    """What a view shows of what an item says, or why it shows nothing."""
+
+    topic: str | None = None
+    text: str | None = None
+    keywords: list[str] = []
+    tags: list[str] = []
+    entities: list[str] = []
+    withheld: Reason | None = None

@@ -1,0 +1,77 @@
+"""The tables of the guide about memory: generated from those that decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from muniment.events.memory_items import ItemKind, ItemPrivacy, MemoryPlane
+from muniment.governance.item_visibility import SHOWS_EVIDENCE, SHOWS_PRIVACIES, SHOWS_STATEMENTS
+from muniment.governance.views import View
+from muniment.memory.candidate import RULES, RulingReason
+from muniment.memory.kinds import KINDS, OTHER_NAMES
+from muniment.memory.merging import MERGE_RULES, MergeReason
+
+CANDIDATES: dict[RulingReason, str] = {
+    RulingReason.PRIVATE_TARGET: "its privacy is `private_garden`",
+    RulingReason.SOUL_TARGET: "its privacy is `soul_private`",
+    RulingReason.EMPTY: "it has no text or no topic",
+    RulingReason.SELF_CLAIM: "the assistant says it about itself",
+    RulingReason.UNKNOWN_KIND: "its plane has no such kind",
+    RulingReason.WITHOUT_SOURCE: "it has no evidence, and nobody attests it",
+    RulingReason.UNJUDGED: "nobody who understands it has judged it",
+}
+MERGES: dict[MergeReason, str] = {
+    MergeReason.FORGOTTEN: "an item of the slot was forgotten, and it rests on no other turns than that",
+    MergeReason.FREE_SLOT: "no item is in use there",
+    MergeReason.SAME_TEXT: "it is the same text, apart from case and blanks",
+    MergeReason.SAME_WORDS: "it has the same words",
+    MergeReason.OLDER: "it was observed before the item that is there",
+    MergeReason.LESS_CONFIDENT: "its confidence is lower",
+    MergeReason.OTHER_PRIVACY: "its privacy is another one",
+    MergeReason.NEWER: "no other rule applies",
+}
+SHOWN: dict[bool, str] = {True: "yes", False: "-"}
+
+Table = Callable[[Sequence[str], Sequence[Sequence[str]]], str]
+
+
+def candidate_rules(table: Table) -> str:
+    """Return what becomes of a candidate, rule by rule."""
+    rows = [[CANDIDATES[rule.reason], rule.ruling, f"`{rule.reason}`"] for rule in RULES]
+    evidence = ["a turn that it rests on is masked or erased", "refuse", "`evidence_hidden`"]
+    return table(["if", "decision", "reason"], [*rows, ["no other rule applies", "as judged", "`judged`"], evidence])
+
+
+def merge_rules(table: Table) -> str:
+    """Return what an accepted candidate does to its slot, rule by rule."""
+    rows = [[MERGES[rule.reason], rule.outcome, f"`{rule.reason}`"] for rule in MERGE_RULES]
+    first = [MERGES[MergeReason.FORGOTTEN], "refused", f"`{MergeReason.FORGOTTEN}`"]
+    last = [MERGES[MergeReason.NEWER], "supersedes", f"`{MergeReason.NEWER}`"]
+    return table(["if", "outcome", "reason"], [first, *rows, last])
+
+
+def item_kinds(table: Table) -> str:
+    """Return the kinds of each plane."""
+    rows = [
+        [f"`{plane}`", ", ".join(f"`{kind}`" for kind in ItemKind if kind in KINDS[plane])] for plane in MemoryPlane
+    ]
+    return table(["plane", "kinds"], rows)
+
+
+def item_names(table: Table) -> str:
+    """Return what other systems call kinds."""
+    return table(["name", "kind"], [[f"`{name}`", f"`{kind}`"] for name, kind in OTHER_NAMES.items()])
+
+
+def item_views(table: Table) -> str:
+    """Return what each view shows of items."""
+    rows = [
+        [
+            view,
+            SHOWN[view in SHOWS_STATEMENTS],
+            SHOWN[view in SHOWS_EVIDENCE],
+            SHOWN[ItemPrivacy.OPERATOR_DIAGNOSTIC in SHOWS_PRIVACIES[view]],
+        ]
+        for view in View
+    ]
+    return table(["view", "what an item says", "its turns, who wrote it, reasons", "operator_diagnostic items"], rows)

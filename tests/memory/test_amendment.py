@@ -1,0 +1,84 @@
+"""What an amendment makes of an item, and when it changes nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from muniment.events.memory_items import InvalidityGround, ItemPrivacy, ItemScope, Retirement, Revision, StaleHint
+from muniment.memory.amendment import (
+    Amendment,
+    AmendRefusal,
+    ChangeItemPrivacy,
+    ChangeItemScope,
+    CorrectItem,
+    InvalidateItem,
+    MarkItemStale,
+    PinItem,
+    RefreshItem,
+    RestoreItem,
+    SupersedeItem,
+    amendment_name,
+    is_in_prompts,
+    new_text,
+    refusal_of,
+    revision_of,
+)
+from tests.memory.items import item
+
+WRONG = InvalidateItem(ground=InvalidityGround.FACTUALLY_INCORRECT, evidence=[])
+REVISIONS: list[tuple[Amendment, Revision | None]] = [
+    (CorrectItem(text="A", confidence=0.25), Revision(text="A", confidence=250)),
+    (CorrectItem(), Revision()),
+    (RefreshItem(), Revision(confirmed_ms=7)),
+    (MarkItemStale(), Revision(stale=StaleHint.REVIEW_BEFORE_USE)),
+    (ChangeItemScope(scope=ItemScope.CHAT), Revision(scope=ItemScope.CHAT)),
+    (ChangeItemPrivacy(privacy=ItemPrivacy.PUBLIC_RUNTIME), Revision(privacy=ItemPrivacy.PUBLIC_RUNTIME)),
+    (PinItem(), Revision(pinned=True)),
+    (SupersedeItem(text="A"), None),
+    (WRONG, None),
+    (RestoreItem(), None),
+]
+
+
+@pytest.mark.parametrize(("amendment", "revision"), REVISIONS)
+def test_an_amendment_says_what_changes(amendment: Amendment, revision: Revision | None) -> None:
+    assert revision_of(amendment, 7) == revision
+    assert amendment_name(amendment).replace("_", "") in type(amendment).__name__.lower().replace("item", "")
+    assert new_text(amendment) == getattr(amendment, "text", None)
+
+
+IDLE: list[Amendment] = [
+    CorrectItem(),
+    CorrectItem(text="Lives in Oslo", confidence=0.9),
+    MarkItemStale(hint=StaleHint.NONE),
+    ChangeItemScope(scope=ItemScope.USER),
+    ChangeItemPrivacy(privacy=ItemPrivacy.SHARED_WITH_SUBJECT),
+    PinItem(pinned=False),
+    SupersedeItem(text=" lives in OSLO "),
+]
+
+
+@pytest.mark.parametrize("amendment", IDLE)
+def test_what_changes_nothing_is_told(amendment: Amendment) -> None:
+    assert refusal_of(item(), amendment) is AmendRefusal.NOTHING_CHANGED
+
+
+@pytest.mark.parametrize("amendment", [each for each, _ in REVISIONS if each not in IDLE])
+def test_only_an_item_in_use_is_amended_and_only_a_retired_one_restored(amendment: Amendment) -> None:
+    restores = isinstance(amendment, RestoreItem)
+    assert refusal_of(item(), amendment) is (AmendRefusal.NOT_RETIRED if restores else None)
+    out = item(retired=Retirement.SUPERSEDED)
+    assert refusal_of(out, amendment) is (None if restores else AmendRefusal.NOT_IN_USE)
+    gone = item(None, retired=Retirement.FORGOTTEN)
+    assert refusal_of(gone, amendment) is AmendRefusal.TARGET_NOT_FOUND
+
+
+@pytest.mark.parametrize("privacy", [ItemPrivacy.PRIVATE_GARDEN, ItemPrivacy.SOUL_PRIVATE])
+def test_nothing_is_moved_to_a_private_plane(privacy: ItemPrivacy) -> None:
+    assert refusal_of(item(), ChangeItemPrivacy(privacy=privacy)) is AmendRefusal.PRIVATE_TARGET
+
+
+def test_what_is_shared_and_in_use_may_stand_in_a_prompt() -> None:
+    assert is_in_prompts(item())
+    assert not is_in_prompts(item(retired=Retirement.EVICTED))
+    assert not is_in_prompts(item(privacy=ItemPrivacy.OPERATOR_DIAGNOSTIC))

@@ -1,0 +1,202 @@
+"""Forgetting: what an item says is gone for good, and neither holds nor second persons are passed by."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+from muniment.errors import AccessDenied, ApprovalNeeded, InvalidInput
+from muniment.events.approving import GuardedAct
+from muniment.events.changes import Action, LifecycleRequest, Transition
+from muniment.events.identity import TurnId
+from muniment.events.memory_items import ItemRetired, MemoryPlane, Retirement
+from muniment.events.records import EventKind, RotationCause
+from muniment.evidence.verifier import verify_evidence
+from muniment.governance.access import Access, Effect
+from muniment.governance.views import Reason, View
+from muniment.ledger.drafts import Change
+from muniment.ledger.ledger import Writer
+from muniment.memory.amendment import (
+    CorrectItem,
+)
+from muniment.operations.lifecycle.scope import Scope
+from muniment.operations.memory.forget_targets import ForgetTarget
+from muniment.operations.memory.item_sources import stream_of
+from muniment.operations.memory.selection import ItemFilter
+from tests.memory.asking import HOME_CITY, amend, contents_of, forget, listed, remember, texts
+from tests.memory.items import candidate
+from tests.turns import SUBJECT
+from tests.worlds import OPERATOR, FileWorld, World, key_of
+
+
+def test_what_is_forgotten_is_gone_from_the_file_with_all_its_revisions(lasting: FileWorld) -> None:
+    lasting.with_turns(1)
+    remember(lasting, id="i-1", keywords=["KEYWORD"])
+    amend(lasting, "i-1", CorrectItem(text="Lives in BERGEN"))
+    done = forget(lasting, HOME_CITY)
+    assert done.receipt is not None
+    assert (done.accepted, done.items, done.receipt.items_erased, done.receipt.turns_erased) == (True, ["i-1"], 1, 0)
+    assert (texts(lasting, state=ItemFilter.ALL), listed(lasting)) == ([], [])
+    assert lasting.runtime.memory.show("i-1", View.RAW_OWNER).missing is Reason.ERASED
+    assert contents_of(lasting, "item.recorded", "item.revised") == [False, False]
+    assert lasting.reopened().runtime.system.health().sound
+    assert remember(lasting).reason == "forgotten"
+    assert remember(lasting, id="i-1").reason == "forgotten"
+    assert remember(lasting, turn=None).changed
+    assert forget(lasting, ForgetTarget(item="i-1")).reason == "target_not_found"
+
+
+def test_only_what_is_named_is_forgotten(world: World) -> None:
+    world.with_turns(2)
+    remember(world, id="i-1")
+    remember(world, "Walks to work", topic="commute", id="i-2")
+    remember(world, "Takes the lift", topic="stairs", turn=2, id="i-3")
+    remember(world, "Use the lift", kind="procedure", topic="stairs", plane=MemoryPlane.RUNTIME_SKILL, id="i-4")
+    shared = forget(world, ForgetTarget(conversation=key_of().conversation, turn=TurnId("turn-1")))
+    assert (shared.accepted, shared.reason, shared.items) == (False, "ambiguous", ["i-1", "i-2"])
+    assert forget(world, ForgetTarget(conversation=key_of().conversation, turn=TurnId("turn-2"))).items == ["i-3"]
+    assert forget(world, ForgetTarget(item="i-2")).changed
+    assert texts(world) == ["Lives in Oslo", "Use the lift"]
+
+
+UNCLEAR: list[tuple[dict[str, str], str]] = [
+    ({}, "target"),
+    ({"item": "i-1", "words": "x"}, "target"),
+    ({"item": "i-1", "kind": "fact"}, "target.kind"),
+    ({"item": "\n"}, "target.item"),
+    ({"topic": "x"}, "target.kind"),
+    ({"topic": "x", "kind": "?"}, "target.kind"),
+    ({"turn": "x"}, "target.conversation"),
+    ({"words": "!"}, "target.words"),
+]
+
+
+@pytest.mark.parametrize(("given", "at"), UNCLEAR)
+def test_a_target_that_is_not_clear_is_refused_by_its_place(given: dict[str, Any], at: str, world: World) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        forget(world, ForgetTarget(**given))
+    assert refused.value.at == at
+
+
+def test_a_query_takes_the_token_of_a_dry_run_which_works_once(world: World) -> None:
+    world.with_turns(1)
+    remember(world, id="i-1")
+    remember(world, "Walks in Oslo", topic="commute", id="i-2")
+    remember(world, "Plays chess", topic="games", id="i-3")
+    assert forget(world, ForgetTarget(words="oslo")).reason == "confirmation_required"
+    preview = forget(world, ForgetTarget(words="oslo"), dry_run=True)
+    assert (preview.items, preview.changed) == (["i-1", "i-2"], False)
+    for words, token in (("chess", preview.token), ("oslo", "0" * 32)):
+        assert forget(world, ForgetTarget(words=words, token=token)).reason == "confirmation_differs"
+    amend(world, "i-2", CorrectItem(text="Rides in Oslo"))
+    assert forget(world, ForgetTarget(words="oslo", token=preview.token)).reason == "confirmation_differs"
+    token = forget(world, ForgetTarget(words="oslo"), dry_run=True).token
+    assert forget(world, ForgetTarget(words="oslo", token=token)).changed
+    assert forget(world, ForgetTarget(words="oslo", token=token)).reason == "target_not_found"
+    assert texts(world) == ["Plays chess"]
+
+
+@pytest.mark.parametrize("scope", [Scope(subject=SUBJECT), Scope(whole_space="default")])
+def test_a_hold_keeps_items_until_it_is_released(scope: Scope, world: World) -> None:
+    world.with_turns(1)
+    remember(world, id="i-1")
+    held = world.runtime.lifecycle.hold(scope, "a case", OPERATOR).position
+    kept = forget(world, HOME_CITY)
+    assert (kept.accepted, kept.reason, kept.kept) == (False, "kept", ["i-1"])
+    erased = world.runtime.lifecycle.erase(Scope(subject=SUBJECT), "asked", OPERATOR)
+    assert (erased.changed, erased.kept_items, texts(world)) == (False, 1, ["Lives in Oslo"])
+    assert held is not None
+    world.runtime.lifecycle.release(held, "closed", OPERATOR)
+    assert forget(world, HOME_CITY).changed
+
+
+def test_a_hold_of_somebody_else_keeps_nothing(world: World) -> None:
+    world.with_turns(1)
+    remember(world, id="i-1")
+    world.runtime.lifecycle.hold(Scope(subject="bob"), "a case", OPERATOR)
+    assert forget(world, HOME_CITY).changed
+
+
+def test_forgetting_waits_for_a_second_person_where_erasing_does(world: World) -> None:
+    world.with_turns(1)
+    remember(world, id="i-1")
+    world.runtime.approvals.require([GuardedAct.ERASE], "two persons", OPERATOR)
+    with pytest.raises(ApprovalNeeded) as needed:
+        forget(world, HOME_CITY)
+    assert texts(world) == ["Lives in Oslo"]
+    world.runtime.approvals.confirm(needed.value.limit or 0, "seen", "bob")
+    assert forget(world, HOME_CITY).changed
+
+
+def test_forgetting_takes_the_right_to_erase(world: World) -> None:
+    world.with_turns(1)
+    remember(world)
+    writer = world.runtime.restricted(Access(effects=frozenset({Effect.READ, Effect.APPEND})))
+    with pytest.raises(AccessDenied):
+        writer.memory.forget(SUBJECT, HOME_CITY, "asked", "ada")
+
+
+def test_erasing_a_subject_takes_its_items_along(lasting: FileWorld) -> None:
+    lasting.with_turns(1)
+    remember(lasting, id="i-1")
+    remember(lasting, "Use the lift", kind="procedure", topic="stairs", plane=MemoryPlane.RUNTIME_SKILL)
+    amend(lasting, "i-1", CorrectItem(text="Lives in Bergen"))
+    review = lasting.runtime.lifecycle.review(Action.ERASE, Scope(subject=SUBJECT))
+    done = lasting.runtime.lifecycle.erase(Scope(subject=SUBJECT), "asked", OPERATOR)
+    assert done.receipt is not None
+    assert (review.affected_items, done.affected_items, done.receipt.items_erased) == (2, 2, 2)
+    assert texts(lasting, state=ItemFilter.ALL) == []
+    assert not lasting.runtime.lifecycle.erase(Scope(subject=SUBJECT), "asked", OPERATOR).changed
+    assert lasting.reopened().runtime.system.health().sound
+
+
+def test_erasing_a_subject_that_has_items_alone_erases_them(world: World) -> None:
+    world.with_turns(1)
+    given = candidate("Likes tea", None, subject="bob")
+    world.runtime.memory.remember([given], "host")
+    done = world.runtime.lifecycle.erase(Scope(subject="bob"), "asked", OPERATOR)
+    assert (done.changed, done.affected_turns, done.affected_items) == (True, 0, 1)
+    assert world.runtime.memory.list_("bob", View.HOST_UI).total == 0
+
+
+def test_words_of_an_item_that_came_back_are_destroyed_again(lasting: FileWorld) -> None:
+    """The log says that the item was forgotten, and its words are there: somebody put them back."""
+    lasting.with_turns(1)
+    remember(lasting, id="i-1")
+    amend(lasting, "i-1", CorrectItem(text="Lives in Bergen"))
+    space = lasting.runtime._session.space
+
+    def forgotten(writer: Writer) -> None:
+        item = space.notebooks.item(writer.tx, "i-1")
+        assert item is not None
+        request = LifecycleRequest(reason="asked", requester="ada", requested_ms=1)
+        body = ItemRetired(request=request, cause=Retirement.FORGOTTEN)
+        change = Change(EventKind.ITEM_RETIRED, 1, body, {"turn": item.number}, Transition.ERASE)
+        writer.change(change, stream_of(writer.tx, item))
+
+    space.rotate(RotationCause.ERASURE, forgotten)
+    assert contents_of(lasting, "item.recorded", "item.revised") == [True, True]
+    lasting.reopened()
+    assert contents_of(lasting, "item.recorded", "item.revised") == [False, False]
+    assert lasting.runtime.system.health().sound
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["items", "subject"])
+def test_a_certificate_says_that_items_are_gone(whole: bool, world: World) -> None:
+    """It is checked offline, and discloses nothing of what an item said or whose it was."""
+    world.with_turns(1)
+    remember(world, id="secret-id")
+    if whole:
+        receipt = world.runtime.lifecycle.erase(Scope(subject=SUBJECT), "asked", OPERATOR).receipt
+    else:
+        receipt = forget(world, HOME_CITY).receipt
+    assert receipt is not None
+    for position in receipt.positions:
+        made = world.runtime.lifecycle.certificate(position)
+        assert (made.summary["erased_items"], made.summary["erased_turns"]) == (1, int(whole))
+        assert "secret-id" not in made.text
+        vkey = world.runtime.evidence.checkpoint().vkey
+        proved = verify_evidence(io.BytesIO(made.text.encode()), vkey, show=True)
+        assert proved.erased_turns == 1 + whole
