@@ -237,6 +237,7 @@ VALID: dict[str, tuple[str, ...]] = {
     "memory.remember": ("candidates.json", "--requester", "desk", "--dry-run"),
     "memory.list": ("customer:nadia", "--view", "host_ui", "--limit", "5"),
     "memory.show": ("i-1", "--view", "host_ui"),
+    "memory.prompt": ("customer:nadia", "--budget-tokens", "100"),
     "memory.amend": ("i-1", "--amendment", "amendment.json", *WHY),
     "memory.forget": ("customer:nadia", "--item", "i-1", *WHY),
     "lifecycle.request": (*CONVERSATION, "--transition", "mask", "--reason", "why", "--requester", "who"),

@@ -45,6 +45,7 @@ def about_memory(runtime: Runtime) -> dict[str, Callable[[], Any]]:
         "memory.remember": lambda: memory.remember([candidate(id="i-1")], "who"),
         "memory.list": lambda: memory.list_(SUBJECT, View.HOST_UI),
         "memory.show": lambda: memory.show("i-1", View.HOST_UI),
+        "memory.prompt": lambda: memory.prompt(SUBJECT, 100),
         "memory.amend": lambda: memory.amend("i-1", PinItem(), "why", "who"),
         "memory.forget": lambda: memory.forget(SUBJECT, ForgetTarget(item="i-1"), "why", "who"),
     }

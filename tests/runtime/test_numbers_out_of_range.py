@@ -110,6 +110,7 @@ PLACES: dict[str, list[Callable[[int], dict[str, Any]]]] = {
         lambda n: {"subject": "anna", "view": "host_ui", "selection": {"as_of_ms": n}},
     ],
     "memory.show": [lambda n: {"item": "i-1", "view": "host_ui", "as_of_ms": n}],
+    "memory.prompt": [lambda n: {"subject": "anna", "budget_tokens": n}],
     "memory.amend": [lambda n: {"item": "i-1", "amendment": {"type": "pin"}, "expected": n, **WHY}],
     "redactions.find": [lambda n: {"sought": {"text": "question"}, "limit": n}],
     "lifecycle.release": [lambda n: {"hold": n, **WHY}],

@@ -335,6 +335,8 @@ OPENS = {shape.opened: shape.type for shape in STREAM_SHAPES}  # kind -> the typ
 ENTRIES = {shape.committed: shape.entry for shape in STREAM_SHAPES if shape.committed and shape.entry}
 LIFECYCLES = [shape.lifecycle for shape in STREAM_SHAPES if shape.lifecycle]
 
+LifecycleBody = TurnLifecycle | ItemRetired  # what the events of these kinds say
+
 # kinds whose events change turns: current state is the fold of a commit and of these (decision 0008)
 CHANGES = frozenset({
     EventKind.TURN_REDACTED,

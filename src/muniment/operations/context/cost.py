@@ -73,15 +73,25 @@ def estimate(text: str) -> int:
     return -(-len(text.encode()) * 2 // BYTES_OF_TWO_TOKENS)
 
 
+def counter_or_estimate(counter: TokenCounter | None) -> TokenCounter:
+    """Return what counts tokens: the counter of the caller, or else the estimate."""
+    return estimate if counter is None else counter
+
+
+def counter_name(counter: TokenCounter | None) -> str:
+    """Return what a report calls a counter."""
+    return ESTIMATE if counter is None else counter.name if isinstance(counter, Encoding) else CALLER
+
+
 class Meter:
     """Counts lines; no text is counted twice."""
 
     def __init__(self, counter: TokenCounter | None, overhead_tokens: int, file_tokens: int | None) -> None:
-        self._count = estimate if counter is None else counter
+        self._count = counter_or_estimate(counter)
         self._overhead = overhead_tokens
         self._file = file_tokens or 0
         self._known: dict[str, int] = {}
-        self.name = ESTIMATE if counter is None else counter.name if isinstance(counter, Encoding) else CALLER
+        self.name = counter_name(counter)
 
     def cost(self, lines: Iterable[Line]) -> Cost:
         """Return what lines cost."""

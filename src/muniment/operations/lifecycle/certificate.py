@@ -15,9 +15,8 @@ from typing import NamedTuple
 from muniment.declaration.operation import Document
 from muniment.declaration.session import Session
 from muniment.errors import Corrupt, EvidenceMissing, KeyMissing
-from muniment.events.changes import LifecycleRequest, TurnLifecycle, TurnSpan, span_of
-from muniment.events.memory_items import ItemRetired
-from muniment.events.records import LIFECYCLES, EventKind, RotationCause
+from muniment.events.changes import LifecycleRequest, TurnSpan, span_of
+from muniment.events.records import LIFECYCLES, EventKind, LifecycleBody, RotationCause
 from muniment.evidence.bundle import ErasureHead, bundle, event_line
 from muniment.evidence.header import disclosures
 from muniment.evidence.tree import root_at
@@ -96,7 +95,7 @@ def _erasure(space: Space, reader: Reader, position: int, size: int) -> tuple[Li
 def _request(space: Space, row: SealedRow) -> LifecycleRequest:
     """Return what was asked for, of turns or of memory items."""
     meta = space.ledger.open(row).meta
-    assert isinstance(meta, TurnLifecycle | ItemRetired), "rows of these kinds have these bodies"
+    assert isinstance(meta, LifecycleBody), "rows of these kinds have these bodies"
     return meta.request
 
 

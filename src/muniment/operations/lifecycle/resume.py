@@ -9,8 +9,8 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from muniment.errors import Corrupt
-from muniment.events.changes import TurnLifecycle, TurnSpan
-from muniment.events.memory_items import ItemRetired
+from muniment.events.changes import TurnSpan
+from muniment.events.records import LifecycleBody
 from muniment.log.port import Reader, SealedRow
 from muniment.operations.lifecycle.erasure import Erasure
 from muniment.operations.lifecycle.scope import Turns
@@ -23,7 +23,7 @@ def resume_erasure(space: Space, position: int) -> None:
     with space.ledger.reader() as reader:
         row = reader.sealed(position)
         meta = None if row is None else space.ledger.open(row).meta
-        if row is None or not isinstance(meta, TurnLifecycle | ItemRetired):
+        if row is None or not isinstance(meta, LifecycleBody):
             raise Corrupt(at=f"position {position}", problem="rows_missing")
         target = _target(space, reader, row, meta.request.subject)
     target.prepare()

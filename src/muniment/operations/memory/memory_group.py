@@ -9,12 +9,14 @@ from msgspec import Meta
 from muniment.declaration.operation import Effect, Family, Group, operation
 from muniment.declaration.session import Session
 from muniment.events.identity import SubjectId, check_name
+from muniment.governance.views import View
 from muniment.memory.amendment import Amendment
 from muniment.memory.candidate import Candidate
 from muniment.operations.memory.amend import AmendReport, AskedAmendment, amend
 from muniment.operations.memory.forget import ForgetReport, forget
 from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.list_items import ItemDetail, ListedItems, list_items, show_item
+from muniment.operations.memory.prompt_block import PromptBlock, prompt_block
 from muniment.operations.memory.remember import RememberReport, remember
 from muniment.operations.memory.selection import EVERYTHING, AsOf, ItemSelection
 from muniment.operations.parameters import DryRun, Requester, ThroughView, Why, requested
@@ -77,6 +79,23 @@ class MemoryGroup(Group):
         `transcript.unknown_place` for an id that there never was, and `access.denied`.
         """
         return show_item(self._session, item, view, as_of_ms)
+
+    @operation(Effect.READ, family=Family.REPLAY)
+    def prompt(
+        self,
+        subject: Annotated[SubjectId, Meta(description="Subject of the items.")],
+        budget_tokens: Annotated[int, Meta(description="Maximum of tokens of the block, from 0 up.")],
+        view: ThroughView = View.MODEL_CONTEXT,
+    ) -> PromptBlock:
+        """Write what memory holds of a subject as one block of text for a prompt, within a budget.
+
+        Corrections come first, then facts by confidence, recent state, skills, tool hints and summaries. The block is
+        marked as untrusted, and nothing that an item says can close it. It never has more tokens than the budget, by
+        the counter of the store or the built-in estimate, counted on exactly this text. The same items and budget give
+        the same text, and a larger budget holds all that a smaller one holds. Put it before the messages of
+        `transcripts.context`. Raises `request.invalid`, `access.denied`.
+        """
+        return prompt_block(self._session, subject, budget_tokens, view)
 
     @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True, request="AmendItemRequest")
     def amend(
