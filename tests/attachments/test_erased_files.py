@@ -10,16 +10,19 @@ from pathlib import Path
 import pytest
 
 from muniment.crypto.chunk import CHUNK_BYTES
-from muniment.errors import InvalidInput, WordsErased
+from muniment.errors import Corrupt, InvalidInput, SpaceErased, WordsErased
 from muniment.events.identity import TurnId
 from muniment.governance.views import View
 from muniment.ledger.ledger import Ledger
+from muniment.log.port import Store
 from muniment.operations.attachments import AttachmentPlace
 from muniment.operations.lifecycle.scope import Scope
 from muniment.space import rotation
+from muniment.space import space as space_module
 from tests.attachments.files import added, attached, bytes_of, saved, turn_with
+from tests.runtime.custody import EVERYTHING, erase
 from tests.turns import TALK
-from tests.worlds import OPERATOR, FileWorld, key_of, sqlite_world
+from tests.worlds import OPERATOR, FileWorld, key_of, open_store, sqlite_world
 
 KEY = key_of()
 FILE = AttachmentPlace(turn=TurnId("turn-1"), message=0, part=1)
@@ -115,6 +118,51 @@ def test_what_a_crash_left_of_an_erased_file_is_removed_at_the_next_opening(
     assert kept(world) == (3, 6)
     world.reopened()
     assert kept(world) == (1, 1)
+
+
+def test_with_a_whole_space_go_all_of_its_files(world: FileWorld) -> None:
+    """Those of turns, and those that no turn has taken."""
+    added(world.runtime, bytes_of(20 * CHUNK_BYTES))
+    report = erase(world, EVERYTHING)
+    assert kept(world) == (0, 0)
+    assert report.receipt is not None
+    places = {place.place: place.done for place in report.receipt.places}
+    assert places["chunks of attachments"].startswith("26 removed")
+    world.runtime = open_store(world.home, "another", space="another")
+
+
+def test_the_files_of_a_space_whose_erasure_was_cut_short_are_removed_at_the_next_opening(
+    world: FileWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(_store: Store) -> int:
+        raise Crashed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(space_module, "drop_all", crash)
+        with pytest.raises(Crashed):
+            erase(world, EVERYTHING)
+    assert kept(world) == (3, 6)
+    with pytest.raises(SpaceErased):
+        world.replay()
+    world.crashed()
+    with pytest.raises(SpaceErased):
+        open_store(world.home, "again")
+    assert kept(world) == (0, 0)
+    world.runtime = open_store(world.home, "another", space="another")
+
+
+def test_the_keys_of_a_space_do_not_wait_for_files_that_cannot_be_removed(
+    world: FileWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_store: Store) -> int:
+        raise Corrupt(at="chunks", problem="damaged")
+
+    keys = next(path for path in world.store.glob("spaces/*/keys.json"))
+    with monkeypatch.context() as patched:
+        patched.setattr(space_module, "drop_all", refuse)
+        assert erase(world, EVERYTHING).receipt is not None
+    assert b"erased" in keys.read_bytes()
+    world.runtime = open_store(world.home, "another", space="another")
 
 
 def test_a_file_that_is_put_back_is_removed_again(world: FileWorld) -> None:

@@ -34,7 +34,7 @@ from muniment.evidence.header import salts_of
 from muniment.evidence.tree import Frontier, extend
 from muniment.evidence.verifier import leaf_hash
 from muniment.kernel.sources import MOMENT_MS_MAX
-from muniment.log.port import PartRow, Reader, SealedRow, Transaction
+from muniment.log.port import PartRow, Reader, SealedRow, Store, Transaction
 
 if TYPE_CHECKING:
     from muniment.kernel.digest import Salts
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from muniment.ledger.ledger import Ledger, Writer
 
 Snapshot = Callable[[], AbstractContextManager[Reader]]
+Step = tuple[int, bool]  # how many chunks were removed, and whether there are more
 
 KEY_SUFFIX = "/chunks"  # behind the label of a field: where the key of its chunks is among the salts
 NO_ROOT = bytes(32)
@@ -326,14 +327,21 @@ def is_anything_loose(ledger: Ledger) -> bool:
 
 def drop_loose(ledger: Ledger, before_ms: int) -> int:
     """Remove the attachments of no event that were begun before a time; return how many chunks that were."""
-    with ledger.store.reader() as reader:
+    return _dropped(ledger.store, lambda plan: ledger.transact(lambda writer: plan(writer.tx)), before_ms)
+
+
+def drop_all(store: Store) -> int:
+    """Remove the attachments of a log that has ended, whose events have let go of all; return how many chunks."""
+    return _dropped(store, store.transact, MOMENT_MS_MAX)
+
+
+def _dropped(store: Store, transact: Callable[[Callable[[Transaction], Step]], Step], before_ms: int) -> int:
+    with store.reader() as reader:
         there_are_more = reader.has_loose_parts(before_ms)
     dropped = 0
     while there_are_more:
-        step, there_are_more = ledger.transact(partial(_drop, before_ms))
+        step, there_are_more = transact(
+            lambda tx: (tx.drop_chunks(before_ms, CHUNKS_AT_ONCE), tx.has_loose_parts(before_ms))
+        )
         dropped += step
     return dropped
-
-
-def _drop(before_ms: int, writer: Writer) -> tuple[int, bool]:
-    return writer.tx.drop_chunks(before_ms, CHUNKS_AT_ONCE), writer.tx.has_loose_parts(before_ms)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from muniment.crypto.cursor_key import cursors_of
@@ -31,6 +32,7 @@ from muniment.errors import (
 )
 from muniment.events.records import EventKind, RotationCause, SpaceOpened
 from muniment.kernel.one_process import NeverPickled
+from muniment.ledger.attached_files import drop_all
 from muniment.ledger.attest import Notary, SignedCheckpoint
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import EPOCH, VKEY, Ledger, Writer
@@ -232,11 +234,18 @@ class Space(NeverPickled):
         """Return what a part of an erasure returns; on a full disk, run it again on the reserve for erasures."""
         return with_reserve(self.store, work)
 
-    def destroy_keys(self) -> ScrubReport:
-        """Destroy the keys of a space whose log has ended; every later use raises `SpaceErased`."""
+    def destroy_keys(self) -> tuple[int, ScrubReport]:
+        """Destroy the keys of a space whose log has ended; every later use raises `SpaceErased`.
+
+        The chunks of its attachments go before, because nobody comes back for them: where that is interrupted, the
+        next opening goes on. Returns how many chunks those were.
+        """
+        self.fault = SpaceErased()
+        chunks = 0
+        with contextlib.suppress(Corrupt):  # the keys do not wait for what cannot be read, either
+            chunks = self.with_reserve(partial(drop_all, self.store))
         try:
-            return self.store.scrub()
+            return chunks, self.store.scrub()
         finally:  # the keys do not wait for somebody who reads an old snapshot
             self.keys.destroy()
-            self.fault = SpaceErased()
             self._models.destroy()
