@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from muniment.crypto.chunk import CHUNK_BYTES
-from muniment.errors import InvalidInput, LimitExceeded, TurnConflict, UnknownPlace
+from muniment.errors import Conflict, InvalidInput, LimitExceeded, TurnConflict, UnknownPlace
 from muniment.events.identity import TurnId
 from muniment.events.message import AttachmentPart, Message, TextPart
 from muniment.governance.limits import Limits
@@ -22,6 +22,7 @@ from muniment.ledger.attached_files import UPLOAD_MS_MAX
 from muniment.operations.attachments import AttachmentPlace
 from muniment.operations.transcripts.redact import Passage
 from tests.attachments.files import SIZES, added, attached, bytes_of, saved, turn_with
+from tests.runtime.custody import by_hand
 from tests.worlds import FileWorld, World, key_of, memory_world, sqlite_world
 
 KEY = key_of()
@@ -189,6 +190,47 @@ def test_what_no_turn_took_within_a_day_is_removed(world: FileWorld) -> None:
         raw.execute("UPDATE parts SET time = ?", (now - UPLOAD_MS_MAX - 60_000,))
     assert store is not world.runtime._session.space.store
     assert not chunks_there(world)
+
+
+class SlowUpload(io.BytesIO):
+    """A stream of which some arrives in each call of `between`."""
+
+    def __init__(self, data: bytes, between: Callable[[], object]) -> None:
+        super().__init__(data)
+        self._between = between
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        self._between()
+        return super().read(size)
+
+
+def test_an_upload_may_take_longer_than_a_day_as_long_as_it_goes_on(tmp_path: Path) -> None:
+    world, hands = by_hand(tmp_path)
+    data = bytes_of(40 * CHUNK_BYTES)
+
+    def an_hour() -> None:
+        hands.ms += 60 * 60 * 1000
+        added(world.runtime, b"")  # removes what nobody waits for any more
+
+    part = world.runtime.attachments.add(SlowUpload(data, an_hour)).part
+    world.commit(turn_with(part))
+    assert saved(world.runtime, tmp_path) == data
+    world.close()
+
+
+def test_an_upload_that_was_removed_while_it_stood_still_does_not_go_on(tmp_path: Path) -> None:
+    world, hands = by_hand(tmp_path)
+
+    def a_week() -> None:
+        hands.ms += 7 * UPLOAD_MS_MAX
+        added(world.runtime, b"")
+
+    with pytest.raises(Conflict):
+        world.runtime.attachments.add(SlowUpload(bytes_of(2 * CHUNK_BYTES), a_week))
+    hands.ms += 2 * UPLOAD_MS_MAX
+    world.reopened()
+    assert not chunks_there(world)
+    world.close()
 
 
 # --- who may see ------------------------------------------------------------------------------------------------------

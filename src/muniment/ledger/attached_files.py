@@ -38,7 +38,7 @@ from muniment.log.port import PartRow, Reader, SealedRow, Store, Transaction
 
 if TYPE_CHECKING:
     from muniment.kernel.digest import Salts
-    from muniment.kernel.sources import Entropy
+    from muniment.kernel.sources import Clock, Entropy
     from muniment.ledger.ledger import Ledger, Writer
 
 Snapshot = Callable[[], AbstractContextManager[Reader]]
@@ -94,19 +94,20 @@ class IncomingFile:
         return Upload(part=self.part, key=self._key, salt=self._salt, size=tree.size, root=tree.root(), digest=digest)
 
 
-def stored(ledger: Ledger, file: Readable, now_ms: int, limit: int) -> tuple[Upload, str]:
+def stored(ledger: Ledger, file: Readable, clock: Clock, limit: int) -> tuple[Upload, str]:
     """Store a file as an attachment that belongs to no event; return what it is, and the token that stands for it.
 
-    Raises `LimitExceeded` for a file that is too large; what was stored of it is removed.
+    Raises `LimitExceeded` for a file that is too large; what was stored of it is removed. Raises `Conflict` where so
+    little came in for a day that it was removed meanwhile.
     """
     incoming = IncomingFile(ledger.entropy)
     part, digest = incoming.part, hmac.new(ledger.words_digest(b"attachment"), digestmod="sha256")
-    ledger.transact(lambda writer: writer.tx.begin_part(part, now_ms))
+    ledger.transact(lambda writer: writer.tx.begin_part(part, clock.now_ms()))
     try:
         for chunks in _read(file, limit):
             for chunk in chunks:
                 digest.update(chunk)
-            ledger.transact(partial(_put, part, [incoming.sealed(chunk) for chunk in chunks]))
+            ledger.transact(partial(_put, part, [incoming.sealed(chunk) for chunk in chunks], clock.now_ms()))
     except BaseException:
         ledger.transact(lambda writer: writer.tx.let_go([part]))
         drop_loose(ledger, ERASED_BEFORE_MS)
@@ -115,8 +116,8 @@ def stored(ledger: Ledger, file: Readable, now_ms: int, limit: int) -> tuple[Upl
     return upload, ledger.transact(lambda writer: upload_token(writer.space_key, nonce, upload))
 
 
-def _put(part: int, sealed: Sequence[tuple[int, bytes]], writer: Writer) -> None:
-    writer.tx.put_chunks(part, sealed[0][0], [chunk for _, chunk in sealed])
+def _put(part: int, sealed: Sequence[tuple[int, bytes]], now_ms: int, writer: Writer) -> None:
+    writer.tx.put_chunks(part, sealed[0][0], [chunk for _, chunk in sealed], now_ms)
 
 
 def new_part(entropy: Entropy) -> int:
@@ -298,7 +299,7 @@ class PartRestorer:
             self._part = new_part(self._entropy)
             tx.begin_part(self._part, BEFORE_ALL_MS)
             tx.attach(PartRow(part=self._part, position=position, field=field))
-        tx.put_chunks(self._part, first, sealed)
+        tx.put_chunks(self._part, first, sealed, BEFORE_ALL_MS)
 
 
 # --- erasing ----------------------------------------------------------------------------------------------------------

@@ -102,9 +102,9 @@ class Attachments(Group):
         again. The turn commits to the bytes, an erasure of the message destroys them. Raises `request.limit_exceeded`.
         """
         space = self._session.space
-        now_ms = space.sources.clock.now_ms()
-        drop_loose(space.ledger, now_ms - UPLOAD_MS_MAX)
-        upload, token = stored(space.ledger, stream_of(file), now_ms, space.limits.attachment_bytes_max)
+        clock = space.sources.clock
+        drop_loose(space.ledger, clock.now_ms() - UPLOAD_MS_MAX)
+        upload, token = stored(space.ledger, stream_of(file), clock, space.limits.attachment_bytes_max)
         return AddedAttachment(
             part=AttachmentPart(
                 size=upload.size, root=upload.root, mime_type=mime_type, modality=modality, name=name, upload=token
