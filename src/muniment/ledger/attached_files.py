@@ -37,6 +37,7 @@ from muniment.kernel.sources import MOMENT_MS_MAX
 from muniment.log.port import PartRow, Reader, SealedRow, Store, Transaction
 
 if TYPE_CHECKING:
+    from muniment.events.turn import Turn
     from muniment.kernel.digest import Salts
     from muniment.kernel.sources import Clock, Entropy
     from muniment.ledger.ledger import Ledger, Writer
@@ -161,37 +162,43 @@ def uploads_of(keys: SpaceKeyring, parts: Iterable[Sequence[Part]]) -> dict[str,
     return uploads
 
 
-def said_of(keys: SpaceKeyring, parts: Sequence[Part]) -> list[Part]:
-    """Return parts as a repeated commit is compared: an attachment is known by its bytes, however often it is added."""
-    said: list[Part] = []
-    for part in parts:
-        if isinstance(part, AttachmentPart) and (upload := upload_of(keys, part.upload or "")) is not None:
-            part = replace(part, root=upload.digest, upload=None)  # noqa: PLW2901 - the same, as it is compared
-        said.append(part)
-    return said
+def as_compared(turn: Turn, kept: Sequence[Sequence[Part]], uploads: Mapping[str, Upload]) -> Turn:
+    """Return a turn as a repeat of it is compared: a file is known by its bytes, however often it is added.
+
+    One of a message that is not kept is known by what the part says of it.
+    """
+    digests = {part.upload: uploads[label].digest for label, part in labelled(kept)}
+    said = _with_each(
+        [message.parts() for message in turn.messages],
+        lambda _, part: replace(part, root=digests.get(part.upload, NO_ROOT), upload=None),
+    )
+    messages = [replace(message, content=parts) for message, parts in zip(turn.messages, said, strict=True)]
+    return replace(turn, messages=messages)
 
 
 def with_roots(content: TurnContent, roots: Mapping[str, bytes]) -> TurnContent:
     """Return the content of a turn with other roots of its attachments; those without a root have zeros."""
     if next(attachments_of(content), None) is None:
         return content
-    parts = [
-        [
-            replace(part, root=roots.get(part_label(message, index), NO_ROOT))
-            if isinstance(part, AttachmentPart)
-            else part
-            for index, part in enumerate(of_message)
-        ]
-        for message, of_message in enumerate(content.parts)
-    ]
+    parts = _with_each(content.parts, lambda label, part: replace(part, root=roots.get(label, NO_ROOT)))
     return replace(content, parts=parts)
 
 
 def without_tokens(parts: Sequence[Sequence[Part]]) -> list[list[Part]]:
     """Return the parts of messages as they are kept: no attachment names its upload."""
+    return _with_each(parts, lambda _, part: replace(part, upload=None))
+
+
+def _with_each(
+    parts: Sequence[Sequence[Part]], change: Callable[[str, AttachmentPart], AttachmentPart]
+) -> list[list[Part]]:
+    """Return the parts of messages with every attachment changed, given the label of its field."""
     return [
-        [replace(part, upload=None) if isinstance(part, AttachmentPart) else part for part in message]
-        for message in parts
+        [
+            change(part_label(message, index), part) if isinstance(part, AttachmentPart) else part
+            for index, part in enumerate(of_message)
+        ]
+        for message, of_message in enumerate(parts)
     ]
 
 

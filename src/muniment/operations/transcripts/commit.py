@@ -26,7 +26,7 @@ from muniment.events.turn import Turn, has_attachments
 from muniment.governance import admission
 from muniment.governance.admission import AdmittedTurn, SkipReason
 from muniment.governance.detection.before_commit import Replacements, without_detected
-from muniment.ledger.attached_files import attach, own_salts_of, said_of, uploads_of, without_tokens
+from muniment.ledger.attached_files import as_compared, attach, own_salts_of, uploads_of, without_tokens
 from muniment.ledger.drafts import Draft, draft, encoded
 from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
@@ -75,7 +75,8 @@ class PreparedTurn(NamedTuple):
     """A turn that is ready to be appended. `kept` is what admission left of it, `written` what detection left of that.
 
     `digest` is the keyed digest of the turn as it was handed over, `found_by` the one of its id. `uploads` are what its
-    attachments are made of, by the labels of their fields.
+    attachments are made of, by the labels of their fields. No part has the token of an upload any more: an erasure ends
+    tokens, and this turn waits for the transaction.
     """
 
     space: Space
@@ -150,7 +151,8 @@ def prepare(session: Session, turn: Turn) -> PreparedTurn | SkippedTurn:
     if not has_attachments(turn):
         return _made(space, turn, key, kept, now_ms)
     uploads = uploads_of(space.keys, kept.parts)
-    return _made(space, turn, key, replace(kept, parts=without_tokens(kept.parts)), now_ms, uploads)
+    turn, kept = as_compared(turn, kept.parts, uploads), replace(kept, parts=without_tokens(kept.parts))
+    return _made(space, turn, key, kept, now_ms, uploads)
 
 
 def _made(
@@ -162,7 +164,7 @@ def _made(
     uploads: Mapping[str, Upload] = NO_UPLOADS,
 ) -> PreparedTurn:
     """Make the event of what is kept of a turn, in a conversation."""
-    digest = _digest_of_words(space, turn, key, attached=bool(uploads))
+    digest = _digest_of_words(space, turn, key)
     content = _content(kept, digest)
     own_salts = own_salts_of(uploads) if uploads else None
     drafted = encoded(content, own_salts)
@@ -293,7 +295,7 @@ def _is_kept(prepared: PreparedTurn, meta: MetaBody, content: TurnContent) -> bo
     return meta == prepared.kept.meta and content in spellings
 
 
-def _digest_of_words(space: Space, turn: Turn, key: ConversationKey, *, attached: bool) -> bytes:
+def _digest_of_words(space: Space, turn: Turn, key: ConversationKey) -> bytes:
     """Return the keyed digest of a turn as it was handed over; text and a single text part are the same words."""
     messages = [
         (
@@ -302,7 +304,7 @@ def _digest_of_words(space: Space, turn: Turn, key: ConversationKey, *, attached
             message.speaker_id,
             message.speaker_kind,
             message.observed_ms,
-            message.parts() if not attached else said_of(space.keys, message.parts()),
+            message.parts(),
         )
         for message in turn.messages
     ]
