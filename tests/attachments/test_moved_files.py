@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from muniment.crypto.chunk import CHUNK_BYTES
-from muniment.errors import ArchiveRefused
+from muniment.errors import ArchiveRefused, TurnConflict
 from muniment.events.archive import ImportMode
 from muniment.evidence import verifier
 from muniment.governance.views import View
 from muniment.operations.evidence.proof_document import EvidenceFormat
 from muniment.operations.lifecycle.scope import Scope
 from tests.archives.documents import TALKING, exported, imported, lines_of, rooted, seal
-from tests.attachments.files import SIZES, attached, bytes_of, saved
+from tests.attachments.files import SIZES, added, attached, bytes_of, saved, turn_with
 from tests.backups import backed_up, elsewhere, entered
 from tests.turns import TALK, message_of
 from tests.worlds import OPERATOR, FileWorld, key_of, memory_world, sqlite_world
@@ -70,6 +70,28 @@ def test_an_archive_has_the_files(world: FileWorld, tmp_path: Path) -> None:
     assert lines_of(tmp_path / "again.mua") == lines_of(tmp_path / "talk.mua")
     other.erased(9)
     assert not other.runtime.evidence.inspect().findings
+
+
+def test_a_turn_from_an_archive_is_known_by_its_files_when_it_is_committed_again(
+    world: FileWorld, tmp_path: Path
+) -> None:
+    """Files have other salts there, and so other roots; a repeat is compared by the bytes that were added again."""
+    exported(world.runtime, tmp_path / "talk.mua", TALKING)
+    with memory_world("other").runtime as other:
+        imported(other, tmp_path / "talk.mua", TALKING)
+        for number, data in enumerate(DATAS, 1):
+            again = turn_with(added(other, data), number=number)
+            assert other.transcripts.commit(again).reason == "turn_already_committed"
+        again = turn_with(added(other, DATAS[3]), added(other, DATAS[4]), number=9)
+        assert other.transcripts.commit(again).reason == "turn_already_committed"
+        for change in (
+            [added(other, DATAS[5][:-1] + b"!")],
+            [added(other, DATAS[5], name="b.png")],
+            [added(other, DATAS[4])],
+            [],
+        ):
+            with pytest.raises(TurnConflict):
+                other.transcripts.commit(turn_with(*change, number=6))
 
 
 def test_a_file_that_was_erased_here_does_not_come_back_with_an_archive(world: FileWorld, tmp_path: Path) -> None:

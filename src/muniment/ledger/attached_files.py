@@ -202,6 +202,15 @@ def _with_each(
     ]
 
 
+def root_under(reader: Reader, upload: Upload, salts: Salts, label: str) -> bytes:
+    """Return the root of an upload under the salt of another attachment, to compare the two."""
+    cipher, tree = ChunkCipher(upload.key), ChunkTree(salts_of(salts, [label])[label])
+    for start in range(0, -(-upload.size // CHUNK_BYTES), CHUNKS_AT_ONCE):
+        for number, chunk in enumerate(reader.chunks(upload.part, start, CHUNKS_AT_ONCE), start):
+            tree.take(cipher.open(number, chunk))
+    return tree.root()
+
+
 def own_salts_of(uploads: Mapping[str, Upload]) -> dict[str, bytes]:
     """Return what is kept among the salts of a turn for its attachments, by the labels of their fields."""
     salts = {label: upload.salt for label, upload in uploads.items()}
