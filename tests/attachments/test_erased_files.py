@@ -18,7 +18,6 @@ from muniment.log.port import Store
 from muniment.operations.attachments import AttachmentPlace
 from muniment.operations.lifecycle.scope import Scope
 from muniment.space import rotation
-from muniment.space import space as space_module
 from tests.attachments.files import added, attached, bytes_of, saved, turn_with
 from tests.runtime.custody import EVERYTHING, erase
 from tests.turns import TALK
@@ -138,7 +137,7 @@ def test_the_files_of_a_space_whose_erasure_was_cut_short_are_removed_at_the_nex
         raise Crashed
 
     with monkeypatch.context() as patched:
-        patched.setattr(space_module, "drop_all", crash)
+        patched.setattr(rotation, "drop_all", crash)
         with pytest.raises(Crashed):
             erase(world, EVERYTHING)
     assert kept(world) == (3, 6)
@@ -159,7 +158,7 @@ def test_the_keys_of_a_space_do_not_wait_for_files_that_cannot_be_removed(
 
     keys = next(path for path in world.store.glob("spaces/*/keys.json"))
     with monkeypatch.context() as patched:
-        patched.setattr(space_module, "drop_all", refuse)
+        patched.setattr(rotation, "drop_all", refuse)
         assert erase(world, EVERYTHING).receipt is not None
     assert b"erased" in keys.read_bytes()
     world.runtime = open_store(world.home, "another", space="another")

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from muniment.crypto.cursor_key import cursors_of
@@ -32,7 +31,6 @@ from muniment.errors import (
 )
 from muniment.events.records import EventKind, RotationCause, SpaceOpened
 from muniment.kernel.one_process import NeverPickled
-from muniment.ledger.attached_files import drop_all
 from muniment.ledger.attest import Notary, SignedCheckpoint
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import EPOCH, VKEY, Ledger, Writer
@@ -243,7 +241,7 @@ class Space(NeverPickled):
         self.fault = SpaceErased()
         chunks = 0
         with contextlib.suppress(Corrupt):  # the keys do not wait for what cannot be read, either
-            chunks = self.with_reserve(partial(drop_all, self.store))
+            chunks = self._rotator.drop_all_files()
         try:
             return chunks, self.store.scrub()
         finally:  # the keys do not wait for somebody who reads an old snapshot
