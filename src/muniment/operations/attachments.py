@@ -206,7 +206,9 @@ class ShownAttachment:
         judged = judge(view, record, self._space.detection.view(view))
         whole = judged.messages[message]
         withheld = judged.parts[message][index] if whole is None else whole
-        return withheld, read.content_salts, record.position, part
+        shown = judged.marked.get(self._label, part)
+        assert isinstance(shown, AttachmentPart), "a marker changes no type"
+        return withheld, read.content_salts, record.position, shown
 
     def recorded(self) -> int:
         """Record that it leaves the store; return the position of the event."""
