@@ -21,9 +21,11 @@ from muniment.events.turn import Delivery, Turn
 from muniment.governance.limits import Limits
 from muniment.governance.views import Reason, View
 from muniment.ledger.attached_files import UPLOAD_MS_MAX
+from muniment.log.schema import CHUNK_BITS
 from muniment.operations.attachments import AttachmentPlace
 from muniment.operations.transcripts.commit import PreparedTurn, append, prepare
 from muniment.operations.transcripts.redact import Passage
+from muniment.runtime.settings import set_limits
 from tests.attachments.files import SIZES, added, attached, bytes_of, saved, turn_with
 from tests.runtime.custody import by_hand
 from tests.turns import TALK, plain_turn
@@ -206,6 +208,17 @@ def test_a_file_that_is_too_large_is_refused_and_leaves_nothing(tmp_path: Path) 
     assert not chunks_there(world)
     assert added(world.runtime, bytes_of(5 * CHUNK_BYTES)).size == 5 * CHUNK_BYTES
     world.close()
+
+
+def test_a_limit_for_files_that_a_log_cannot_number_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    most = CHUNK_BYTES << CHUNK_BITS
+    assert Limits(attachment_bytes_max=most).attachment_bytes_max == most
+    with pytest.raises(LimitExceeded):
+        Limits(attachment_bytes_max=most + 1)
+    monkeypatch.setenv("MUNIMENT_LIMITS", f"attachment_bytes_max={most + 1}")
+    with pytest.raises(LimitExceeded) as refused:
+        memory_world(limits=set_limits())
+    assert "attachment_bytes_max" in str(refused.value)
 
 
 class Broken(io.BytesIO):
