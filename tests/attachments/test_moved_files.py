@@ -19,9 +19,12 @@ from muniment.operations.lifecycle.scope import Scope
 from tests.archives.documents import TALKING, exported, imported, lines_of, rooted, seal
 from tests.attachments.files import SIZES, added, attached, bytes_of, saved, turn_with
 from tests.backups import backed_up, elsewhere, entered
+from tests.evidence.authorities import ANY_CA, STAMPS, Authority, certified, served
 from tests.turns import TALK, message_of
 from tests.worlds import OPERATOR, FileWorld, key_of, memory_world, sqlite_world
 
+ROOT = certified("root", basic=ANY_CA)
+KEY = key_of()
 DATAS = [bytes_of(size, seed) for seed, size in enumerate(SIZES)]
 
 
@@ -188,6 +191,29 @@ def test_anyone_can_prove_that_a_file_was_attached(
     for data in (DATAS[-1][:-1], DATAS[-1][:-1] + b"!", b"xx"):
         (tmp_path / "file").write_bytes(data)
         assert verified(capsys, tmp_path / "bundle", tmp_path / "file", "--key", vkey)[0] == 1
+
+
+def test_a_timestamp_is_checked_where_a_file_is_proved_if_somebody_asks_for_that(
+    world: FileWorld, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "root.pem").write_text(ROOT.pem)
+    (tmp_path / "file").write_bytes(DATAS[4])
+
+    def told(*more: object) -> tuple[int, str]:
+        receipt = world.runtime.evidence.prove(KEY, "turn-5", view=View.RAW_OWNER)
+        (tmp_path / "receipt").write_text(receipt.text)
+        vkey = world.runtime.evidence.checkpoint().vkey
+        return verified(capsys, tmp_path / "receipt", tmp_path / "file", "--key", vkey, *more)
+
+    trusting = ("--timestamp-certificate", tmp_path / "root.pem")
+    assert told()[0] == 0
+    assert told(*trusting) == (1, "REFUSED  timestamp_missing\n")
+    with served(Authority(certified("signer", ROOT, purposes=STAMPS, years=(-10, 30)))) as url:
+        world.runtime.evidence.checkpoint(url)
+    assert "not checked" in told()[1]
+    code, lines = told(*trusting)
+    assert (code, "(checked: CN=signer)" in lines) == (0, True)
+    assert json.loads(told(*trusting, "--json")[1])["timestamps"][0]["checked"]
 
 
 def test_a_receipt_proves_a_file_too(world: FileWorld) -> None:

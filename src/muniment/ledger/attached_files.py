@@ -31,8 +31,7 @@ from muniment.events.labels import content_fields
 from muniment.events.message import AttachmentPart, Part, part_label
 from muniment.events.records import ContentBody, TurnContent
 from muniment.evidence.header import salts_of
-from muniment.evidence.tree import Frontier, extend
-from muniment.evidence.verifier import leaf_hash
+from muniment.evidence.verifier import AttachmentTree
 from muniment.kernel.sources import MOMENT_MS_MAX
 from muniment.log.port import PartRow, Reader, SealedRow, Store, Transaction
 
@@ -53,24 +52,6 @@ UPLOAD_MS_MAX = 24 * 60 * 60 * 1000
 ERASED_BEFORE_MS = BEFORE_ALL_MS = 1  # what was let go of counts as begun at time 0
 
 
-class ChunkTree:
-    """The tree over the chunks of an attachment, and how many bytes they are."""
-
-    def __init__(self, salt: bytes) -> None:
-        self._salt = salt
-        self._frontier = Frontier()
-        self.size = 0
-
-    def take(self, chunk: bytes) -> None:
-        """Add the next chunk."""
-        self._frontier, _ = extend(self._frontier, [leaf_hash(self._salt + chunk)])
-        self.size += len(chunk)
-
-    def root(self) -> bytes:
-        """Return the root over the chunks so far."""
-        return self._frontier.root()
-
-
 # --- coming in --------------------------------------------------------------------------------------------------------
 
 
@@ -80,7 +61,7 @@ class IncomingFile:
     def __init__(self, entropy: Entropy) -> None:
         self.part = new_part(entropy)
         self._key, self._salt = entropy.take(KEY_BYTES), entropy.take(KEY_BYTES)
-        self._cipher, self._tree = ChunkCipher(self._key), ChunkTree(self._salt)
+        self._cipher, self._tree = ChunkCipher(self._key), AttachmentTree(self._salt)
         self._chunks = 0
 
     def sealed(self, chunk: bytes) -> tuple[int, bytes]:
@@ -204,7 +185,7 @@ def _with_each(
 
 def root_under(reader: Reader, upload: Upload, salts: Salts, label: str) -> bytes:
     """Return the root of an upload under the salt of another attachment, to compare the two."""
-    cipher, tree = ChunkCipher(upload.key), ChunkTree(salts_of(salts, [label])[label])
+    (_, tree), cipher = _opening(salts, label), ChunkCipher(upload.key)
     for start in range(0, -(-upload.size // CHUNK_BYTES), CHUNKS_AT_ONCE):
         for number, chunk in enumerate(reader.chunks(upload.part, start, CHUNKS_AT_ONCE), start):
             tree.take(cipher.open(number, chunk))
@@ -243,8 +224,7 @@ def chunks_of(
     chunk that is missing or was changed.
     """
     at = f"position {position}"
-    own = salts_of(salts, [label, label + KEY_SUFFIX])
-    cipher, tree = ChunkCipher(own[label + KEY_SUFFIX]), ChunkTree(own[label])
+    cipher, tree = _opening(salts, label)
     count = -(-part.size // CHUNK_BYTES)
     for start in range(first, count, CHUNKS_AT_ONCE):
         wanted = min(CHUNKS_AT_ONCE, count - start)
@@ -261,6 +241,12 @@ def chunks_of(
             yield chunk
 
 
+def _opening(salts: Salts, label: str) -> tuple[ChunkCipher, AttachmentTree]:
+    """Return what opens the chunks of an attachment, and what they are taken into."""
+    own = salts_of(salts, [label, label + KEY_SUFFIX])
+    return ChunkCipher(own[label + KEY_SUFFIX]), AttachmentTree(own[label])
+
+
 def require_attachments(snapshot: Snapshot, position: int, salts: Salts, content: ContentBody) -> None:
     """Raise `Corrupt` unless all attachments of an event are what it commits to."""
     for label, part in attachments_of(content):
@@ -273,7 +259,7 @@ class AttachmentCheck:
 
     def __init__(self) -> None:
         self.damaged = 0
-        self._awaited: dict[tuple[int, str], tuple[ChunkCipher, ChunkTree, AttachmentPart]] = {}
+        self._awaited: dict[tuple[int, str], tuple[ChunkCipher, AttachmentTree, AttachmentPart]] = {}
 
     def expect(self, row: SealedRow, cell: bytes) -> None:
         """Note the attachments of an event, by its content; their chunks come before the next events."""
@@ -281,9 +267,7 @@ class AttachmentCheck:
             return
         salts, content = unpack_content(row.kind, cell)
         for label, part in attachments_of(content):
-            own = salts_of(salts or {}, [label, label + KEY_SUFFIX])
-            cipher, tree = ChunkCipher(own[label + KEY_SUFFIX]), ChunkTree(own[label])
-            self._awaited[row.position, label] = cipher, tree, part
+            self._awaited[row.position, label] = *_opening(salts or {}, label), part
 
     def take(self, position: int, field: str, first: int, sealed: Iterable[bytes]) -> None:
         """Take chunks of an attachment; one that does not open is missing in the end."""
