@@ -14,13 +14,14 @@ from muniment.errors import ArchiveRefused, TurnConflict
 from muniment.events.archive import ImportMode
 from muniment.evidence import verifier
 from muniment.governance.views import View
+from muniment.ledger.giving import given
 from muniment.operations.evidence.proof_document import EvidenceFormat
 from muniment.operations.lifecycle.scope import Scope
 from tests.archives.documents import TALKING, exported, imported, lines_of, rooted, seal
 from tests.attachments.files import SIZES, added, attached, bytes_of, saved, turn_with
 from tests.backups import backed_up, elsewhere, entered
 from tests.evidence.authorities import ANY_CA, STAMPS, Authority, certified, served
-from tests.turns import TALK, message_of
+from tests.turns import TALK, message_of, plain_turn
 from tests.worlds import OPERATOR, FileWorld, key_of, memory_world, sqlite_world
 
 ROOT = certified("root", basic=ANY_CA)
@@ -50,6 +51,18 @@ def test_a_backup_has_the_files(world: FileWorld, tmp_path: Path) -> None:
             assert number == 2 or saved(there, tmp_path, number) == data
         assert saved(there, tmp_path, 9, 1, 0) == DATAS[4]
         assert not there.evidence.inspect().findings
+
+
+def test_a_backup_of_a_large_file_keeps_nobody_waiting(world: FileWorld) -> None:
+    """Between two frames of chunks no snapshot is open, so an erasure may empty the write-ahead log."""
+    attached(world.runtime, bytes_of(40 * CHUNK_BYTES), number=10)
+    space, frames_of_chunks = world.runtime._session.space, 0
+    for frame in given(space.ledger, lambda _done, _total: None):
+        if len(frame) > 2**21:
+            frames_of_chunks += 1
+            world.commit(plain_turn(10 + frames_of_chunks))
+            assert space.store.scrub().wal_bytes == 0
+    assert frames_of_chunks == 3
 
 
 def test_a_backup_counts_the_files_that_are_damaged(world: FileWorld, tmp_path: Path) -> None:
