@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from muniment.events.identity import ConversationId, ConversationKey, SubjectId, TurnId
-from muniment.events.message import Message, Role
+from muniment.events.message import AttachmentPart, Message, Role
 from muniment.events.turn import Turn
 
 CORPORA = Path(__file__).resolve().parents[2] / "shared" / "corpora"
@@ -59,6 +60,12 @@ class Words:
     def turns(self, conversation: str, first: int, count: int) -> list[Turn]:
         """Return turns of the usual size, numbered from `first`."""
         return [self.turn(conversation, number) for number in range(first, first + count)]
+
+
+def with_files(turn: Turn, *files: AttachmentPart) -> Turn:
+    """Return a turn whose first message has files, too."""
+    first, *others = turn.messages
+    return replace(turn, messages=[replace(first, content=[*first.parts(), *files]), *others])
 
 
 def key_of(conversation: str) -> ConversationKey:

@@ -16,7 +16,7 @@ LIMITS: dict[str, str] = {
     "turn_attributes_max": "attributes of a turn and its messages; a replaced one is not counted again",
     "attribute_bytes_max": "the value of an attribute as canonical JSON",
     "attributes_max": "attributes in one request",
-    "attachment_bytes_max": "one attached file",
+    "attachment_bytes_max": "one attached file; no more than 16 GiB can be set",
     "page_turns_max": "turns (or conversations) in a page",
     "report_items_max": "turns, messages and references listed in a lifecycle report; counts are complete",
     "activity_ranges_max": "time ranges in one activity request",

@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from muniment.events.changes import Transition
 from muniment.events.identity import Channel, ConversationId, ConversationKey
@@ -39,6 +38,7 @@ from replay.drills.dump import cells_of, indexes_of
 from replay.drills.outcome import Outcome
 from replay.drills.search import NEEDLE_BYTES, Needles, files_below, nameless_files, spelled
 from replay.stores import inside, keeping_small_indexes, opened
+from replay.words import with_files
 
 CANARIES = 10_000
 CONVERSATION_TURNS = 10
@@ -125,11 +125,10 @@ class Drill:
         self.aviary.conversation += 1
 
     def _with_file(self, runtime: Runtime, turn: Turn) -> Turn:
-        """Return a turn whose first message has a file, too."""
-        first, *others = turn.messages
+        """Return a turn with a file whose bytes, name and types are looked for, too."""
         name, kind = self.aviary.words(), self.aviary.words()
         file = runtime.attachments.add(self.aviary.file(), mime_type=kind, modality=kind, name=name).part
-        return replace(turn, messages=[replace(first, content=[*first.parts(), file]), *others])
+        return with_files(turn, file)
 
     def _request(self, runtime: Runtime, number: int, transition: Transition) -> None:
         runtime.lifecycle.request(

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import TurnId
 from muniment.governance.views import View
@@ -18,7 +16,7 @@ from muniment.operations.transcripts.redact import Passage
 from muniment.runtime.runtime import Runtime
 from replay.drills.everything import CONVERSATIONS, SPACES, answers_of
 from replay.stores import opened
-from replay.words import Words, key_of
+from replay.words import Words, key_of, with_files
 
 TURNS = 12
 WHO = "drill"
@@ -59,8 +57,7 @@ class Exhibit:
         """Commit a turn with two files."""
         turn = words.turn(CONVERSATIONS[0], number, characters=80)
         files = [runtime.attachments.add(word.encode() * 9, name=word).part for word in ("first", "second")]
-        first, *others = turn.messages
-        runtime.transcripts.commit(replace(turn, messages=[replace(first, content=[*first.parts(), *files]), *others]))
+        runtime.transcripts.commit(with_files(turn, *files))
 
     @staticmethod
     def _change(request: object, transition: Transition, number: int) -> None:

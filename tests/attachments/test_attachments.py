@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,15 +14,21 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from muniment.crypto.chunk import CHUNK_BYTES
-from muniment.errors import InvalidInput, LimitExceeded, TurnConflict, UnknownPlace
-from muniment.events.identity import TurnId
-from muniment.events.message import AttachmentPart, Message, TextPart
+from muniment.errors import Conflict, InvalidInput, LimitExceeded, TurnConflict, UnknownPlace
+from muniment.events.identity import ChatId, TurnId
+from muniment.events.message import AttachmentPart, Message, Role, TextPart
+from muniment.events.turn import Delivery, Turn
 from muniment.governance.limits import Limits
 from muniment.governance.views import Reason, View
 from muniment.ledger.attached_files import UPLOAD_MS_MAX
+from muniment.log.schema import CHUNK_BITS
 from muniment.operations.attachments import AttachmentPlace
+from muniment.operations.transcripts.commit import PreparedTurn, append, prepare
 from muniment.operations.transcripts.redact import Passage
+from muniment.runtime.settings import set_limits
 from tests.attachments.files import SIZES, added, attached, bytes_of, saved, turn_with
+from tests.runtime.custody import by_hand
+from tests.turns import TALK, plain_turn
 from tests.worlds import FileWorld, World, key_of, memory_world, sqlite_world
 
 KEY = key_of()
@@ -129,6 +136,46 @@ def test_a_repeated_commit_is_known_by_the_bytes_and_not_by_the_upload(world: Fi
         world.commit(turn_with(added(world.runtime, data, name="b.png")))
 
 
+def test_a_file_of_a_message_that_is_not_kept_is_not_attached_and_not_needed(world: FileWorld) -> None:
+    """Of a cancelled turn the words of the user alone are kept; a repeat may add the other file again, or not."""
+    mine, answer = added(world.runtime, bytes_of(10)), added(world.runtime, bytes_of(20))
+
+    def turn(mine: AttachmentPart, *answers: AttachmentPart, number: int = 1) -> Turn:
+        messages = [Message(role=Role.USER, content=[mine]), Message(role=Role.ASSISTANT, content=[*answers])]
+        return replace(turn_with(number=number), messages=messages, delivery=Delivery.CANCELLED)
+
+    assert world.commit(turn(mine, answer)).committed
+    with world.runtime._session.space.store.reader() as reader:
+        assert len(reader.parts(0, 2**40)) == 1
+    assert world.commit(turn(mine, added(world.runtime, bytes_of(20)))).reason == "turn_already_committed"
+    assert world.commit(turn(mine, replace(answer, upload=None))).reason == "turn_already_committed"
+    with pytest.raises(TurnConflict):
+        world.commit(turn(mine, replace(answer, name="b.png")))
+    words = Message(role=Role.USER, content="look")
+    other = replace(turn(mine, replace(answer, upload="x"), number=2), conversation=TALK)
+    assert world.commit(replace(other, messages=[words, *other.messages[1:]])).committed
+
+
+def test_an_erasure_that_comes_between_changes_nothing_for_a_commit_that_has_begun(
+    world: FileWorld, tmp_path: Path
+) -> None:
+    """Also where the chat of a turn leads to another conversation, which is known in the transaction alone."""
+    session, data = world.runtime._session, bytes_of(CHUNK_BYTES + 1)
+    chat = ChatId("chat-7")
+    world.commit(replace(plain_turn(7), chat=chat))
+    of_chat = replace(turn_with(added(world.runtime, data)), conversation=None, chat=chat)
+    assert world.commit(of_chat).committed
+    again = [
+        prepare(session, replace(of_chat, messages=turn_with(added(world.runtime, data)).messages)),
+        prepare(session, turn_with(added(world.runtime, data), number=2)),
+    ]
+    world.erased(7)
+    for prepared, reason in zip(again, ["turn_already_committed", None], strict=True):
+        assert isinstance(prepared, PreparedTurn)
+        assert session.space.ledger.transact(partial(append, prepared)).reason == reason
+    assert saved(world.runtime, tmp_path, 2) == data
+
+
 def test_an_upload_belongs_to_one_turn(world: FileWorld, tmp_path: Path) -> None:
     part = added(world.runtime, bytes_of(10))
     world.commit(turn_with(part))
@@ -163,6 +210,17 @@ def test_a_file_that_is_too_large_is_refused_and_leaves_nothing(tmp_path: Path) 
     world.close()
 
 
+def test_a_limit_for_files_that_a_log_cannot_number_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    most = CHUNK_BYTES << CHUNK_BITS
+    assert Limits(attachment_bytes_max=most).attachment_bytes_max == most
+    with pytest.raises(LimitExceeded):
+        Limits(attachment_bytes_max=most + 1)
+    monkeypatch.setenv("MUNIMENT_LIMITS", f"attachment_bytes_max={most + 1}")
+    with pytest.raises(LimitExceeded) as refused:
+        memory_world(limits=set_limits())
+    assert "attachment_bytes_max" in str(refused.value)
+
+
 class Broken(io.BytesIO):
     """A stream that breaks off."""
 
@@ -189,6 +247,47 @@ def test_what_no_turn_took_within_a_day_is_removed(world: FileWorld) -> None:
         raw.execute("UPDATE parts SET time = ?", (now - UPLOAD_MS_MAX - 60_000,))
     assert store is not world.runtime._session.space.store
     assert not chunks_there(world)
+
+
+class SlowUpload(io.BytesIO):
+    """A stream of which some arrives in each call of `between`."""
+
+    def __init__(self, data: bytes, between: Callable[[], object]) -> None:
+        super().__init__(data)
+        self._between = between
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        self._between()
+        return super().read(size)
+
+
+def test_an_upload_may_take_longer_than_a_day_as_long_as_it_goes_on(tmp_path: Path) -> None:
+    world, hands = by_hand(tmp_path)
+    data = bytes_of(40 * CHUNK_BYTES)
+
+    def an_hour() -> None:
+        hands.ms += 60 * 60 * 1000
+        added(world.runtime, b"")  # removes what nobody waits for any more
+
+    part = world.runtime.attachments.add(SlowUpload(data, an_hour)).part
+    world.commit(turn_with(part))
+    assert saved(world.runtime, tmp_path) == data
+    world.close()
+
+
+def test_an_upload_that_was_removed_while_it_stood_still_does_not_go_on(tmp_path: Path) -> None:
+    world, hands = by_hand(tmp_path)
+
+    def a_week() -> None:
+        hands.ms += 7 * UPLOAD_MS_MAX
+        added(world.runtime, b"")
+
+    with pytest.raises(Conflict):
+        world.runtime.attachments.add(SlowUpload(bytes_of(2 * CHUNK_BYTES), a_week))
+    hands.ms += 2 * UPLOAD_MS_MAX
+    world.reopened()
+    assert not chunks_there(world)
+    world.close()
 
 
 # --- who may see ------------------------------------------------------------------------------------------------------

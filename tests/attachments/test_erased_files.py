@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from muniment.crypto.chunk import CHUNK_BYTES
-from muniment.errors import InvalidInput, WordsErased
+from muniment.errors import Corrupt, InvalidInput, SpaceErased, WordsErased
 from muniment.events.identity import TurnId
-from muniment.governance.views import View
+from muniment.events.records import EventKind
+from muniment.governance.views import Reason, View
 from muniment.ledger.ledger import Ledger
-from muniment.operations.attachments import AttachmentPlace
+from muniment.log.port import Store
+from muniment.operations.attachments import AttachmentPlace, ShownAttachment
 from muniment.operations.lifecycle.scope import Scope
 from muniment.space import rotation
 from tests.attachments.files import added, attached, bytes_of, saved, turn_with
+from tests.runtime.custody import EVERYTHING, erase
 from tests.turns import TALK
-from tests.worlds import OPERATOR, FileWorld, key_of, sqlite_world
+from tests.worlds import OPERATOR, FileWorld, key_of, open_store, sqlite_world
 
 KEY = key_of()
 FILE = AttachmentPlace(turn=TurnId("turn-1"), message=0, part=1)
@@ -117,6 +120,51 @@ def test_what_a_crash_left_of_an_erased_file_is_removed_at_the_next_opening(
     assert kept(world) == (1, 1)
 
 
+def test_with_a_whole_space_go_all_of_its_files(world: FileWorld) -> None:
+    """Those of turns, and those that no turn has taken."""
+    added(world.runtime, bytes_of(20 * CHUNK_BYTES))
+    report = erase(world, EVERYTHING)
+    assert kept(world) == (0, 0)
+    assert report.receipt is not None
+    places = {place.place: place.done for place in report.receipt.places}
+    assert places["chunks of attachments"].startswith("26 removed")
+    world.runtime = open_store(world.home, "another", space="another")
+
+
+def test_the_files_of_a_space_whose_erasure_was_cut_short_are_removed_at_the_next_opening(
+    world: FileWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(_store: Store) -> int:
+        raise Crashed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rotation, "drop_all", crash)
+        with pytest.raises(Crashed):
+            erase(world, EVERYTHING)
+    assert kept(world) == (3, 6)
+    with pytest.raises(SpaceErased):
+        world.replay()
+    world.crashed()
+    with pytest.raises(SpaceErased):
+        open_store(world.home, "again")
+    assert kept(world) == (0, 0)
+    world.runtime = open_store(world.home, "another", space="another")
+
+
+def test_the_keys_of_a_space_do_not_wait_for_files_that_cannot_be_removed(
+    world: FileWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_store: Store) -> int:
+        raise Corrupt(at="chunks", problem="damaged")
+
+    keys = next(path for path in world.store.glob("spaces/*/keys.json"))
+    with monkeypatch.context() as patched:
+        patched.setattr(rotation, "drop_all", refuse)
+        assert erase(world, EVERYTHING).receipt is not None
+    assert b"erased" in keys.read_bytes()
+    world.runtime = open_store(world.home, "another", space="another")
+
+
 def test_a_file_that_is_put_back_is_removed_again(world: FileWorld) -> None:
     with world.broken_into() as raw:
         rows = {table: raw.execute(f"SELECT * FROM {table}").fetchall() for table in ("parts", "chunks")}  # noqa: S608 - names of our own tables
@@ -131,22 +179,53 @@ def test_a_file_that_is_put_back_is_removed_again(world: FileWorld) -> None:
         world.runtime.attachments.read(KEY, FILE, View.RAW_OWNER)
 
 
-def test_a_file_that_is_read_while_it_is_erased_ends_as_erased(world: FileWorld, tmp_path: Path) -> None:
-    large = bytes_of(20 * CHUNK_BYTES)
-    attached(world.runtime, large, number=3)
-    space = world.runtime._session.space
-    reader = space.ledger.reader
-    snapshots = 0
+def meanwhile(world: FileWorld, monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Let something happen while the next file is read, between its first chunks and the next ones."""
+    ledger = world.runtime._session.space.ledger
+    reader, snapshots = ledger.reader, iter(range(1000))
 
     def counting() -> object:
-        nonlocal snapshots
-        snapshots += 1
-        if snapshots == 3:  # the place, the first chunks; now the next ones
-            world.erased(3)
+        if next(snapshots) == 2:  # the place, the first chunks
+            act()
         return reader()
 
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(space.ledger, "reader", counting)
-        with pytest.raises(WordsErased):
-            saved(world.runtime, tmp_path, 3)
+    monkeypatch.setattr(ledger, "reader", counting)
+
+
+def test_a_file_that_is_read_while_it_is_erased_ends_as_erased(
+    world: FileWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attached(world.runtime, bytes_of(20 * CHUNK_BYTES), number=3)
+    meanwhile(world, monkeypatch, lambda: world.erased(3))
+    with pytest.raises(WordsErased):
+        saved(world.runtime, tmp_path, 3)
     assert not (tmp_path / "saved").exists()
+
+
+def test_a_file_that_is_masked_while_it_is_written_does_not_leave(
+    world: FileWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attached(world.runtime, bytes_of(20 * CHUNK_BYTES), number=3)
+    meanwhile(world, monkeypatch, lambda: world.masked(3))
+    place = AttachmentPlace(turn=TurnId("turn-3"), message=0, part=1)
+    report = world.runtime.attachments.save(KEY, place, str(tmp_path / "out"))
+    assert (report.withheld, report.position, report.file) == (Reason.LIFECYCLE_MASKED, None, None)
+    assert not list(tmp_path.glob("out*"))
+    with world.runtime._session.space.store.reader() as log:
+        assert not list(log.of_kind(EventKind.CONTENT_EXPORTED))
+
+
+def test_a_file_whose_last_bytes_are_read_when_it_is_erased_does_not_leave(
+    world: FileWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All its bytes are written, but it has no name yet."""
+    recorded = ShownAttachment.recorded
+
+    def erased_before(shown: ShownAttachment) -> int | None:
+        world.erased(2)
+        return recorded(shown)
+
+    monkeypatch.setattr(ShownAttachment, "recorded", erased_before)
+    with pytest.raises(WordsErased):
+        saved(world.runtime, tmp_path, 2)
+    assert not list(tmp_path.glob("saved*"))

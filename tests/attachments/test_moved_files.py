@@ -10,18 +10,22 @@ from pathlib import Path
 import pytest
 
 from muniment.crypto.chunk import CHUNK_BYTES
-from muniment.errors import ArchiveRefused
+from muniment.errors import ArchiveRefused, TurnConflict
 from muniment.events.archive import ImportMode
 from muniment.evidence import verifier
 from muniment.governance.views import View
+from muniment.ledger.giving import given
 from muniment.operations.evidence.proof_document import EvidenceFormat
 from muniment.operations.lifecycle.scope import Scope
 from tests.archives.documents import TALKING, exported, imported, lines_of, rooted, seal
-from tests.attachments.files import SIZES, attached, bytes_of, saved
+from tests.attachments.files import SIZES, added, attached, bytes_of, saved, turn_with
 from tests.backups import backed_up, elsewhere, entered
-from tests.turns import TALK, message_of
+from tests.evidence.authorities import ANY_CA, STAMPS, Authority, certified, served
+from tests.turns import TALK, message_of, plain_turn
 from tests.worlds import OPERATOR, FileWorld, key_of, memory_world, sqlite_world
 
+ROOT = certified("root", basic=ANY_CA)
+KEY = key_of()
 DATAS = [bytes_of(size, seed) for seed, size in enumerate(SIZES)]
 
 
@@ -49,6 +53,18 @@ def test_a_backup_has_the_files(world: FileWorld, tmp_path: Path) -> None:
         assert not there.evidence.inspect().findings
 
 
+def test_a_backup_of_a_large_file_keeps_nobody_waiting(world: FileWorld) -> None:
+    """Between two frames of chunks no snapshot is open, so an erasure may empty the write-ahead log."""
+    attached(world.runtime, bytes_of(40 * CHUNK_BYTES), number=10)
+    space, frames_of_chunks = world.runtime._session.space, 0
+    for frame in given(space.ledger, lambda _done, _total: None):
+        if len(frame) > 2**21:
+            frames_of_chunks += 1
+            world.commit(plain_turn(10 + frames_of_chunks))
+            assert space.store.scrub().wal_bytes == 0
+    assert frames_of_chunks == 3
+
+
 def test_a_backup_counts_the_files_that_are_damaged(world: FileWorld, tmp_path: Path) -> None:
     with world.edited() as raw:
         raw.execute("DELETE FROM chunks WHERE id = (SELECT max(id) FROM chunks)")
@@ -70,6 +86,28 @@ def test_an_archive_has_the_files(world: FileWorld, tmp_path: Path) -> None:
     assert lines_of(tmp_path / "again.mua") == lines_of(tmp_path / "talk.mua")
     other.erased(9)
     assert not other.runtime.evidence.inspect().findings
+
+
+def test_a_turn_from_an_archive_is_known_by_its_files_when_it_is_committed_again(
+    world: FileWorld, tmp_path: Path
+) -> None:
+    """Files have other salts there, and so other roots; a repeat is compared by the bytes that were added again."""
+    exported(world.runtime, tmp_path / "talk.mua", TALKING)
+    with memory_world("other").runtime as other:
+        imported(other, tmp_path / "talk.mua", TALKING)
+        for number, data in enumerate(DATAS, 1):
+            again = turn_with(added(other, data), number=number)
+            assert other.transcripts.commit(again).reason == "turn_already_committed"
+        again = turn_with(added(other, DATAS[3]), added(other, DATAS[4]), number=9)
+        assert other.transcripts.commit(again).reason == "turn_already_committed"
+        for change in (
+            [added(other, DATAS[5][:-1] + b"!")],
+            [added(other, DATAS[5], name="b.png")],
+            [added(other, DATAS[4])],
+            [],
+        ):
+            with pytest.raises(TurnConflict):
+                other.transcripts.commit(turn_with(*change, number=6))
 
 
 def test_a_file_that_was_erased_here_does_not_come_back_with_an_archive(world: FileWorld, tmp_path: Path) -> None:
@@ -166,6 +204,29 @@ def test_anyone_can_prove_that_a_file_was_attached(
     for data in (DATAS[-1][:-1], DATAS[-1][:-1] + b"!", b"xx"):
         (tmp_path / "file").write_bytes(data)
         assert verified(capsys, tmp_path / "bundle", tmp_path / "file", "--key", vkey)[0] == 1
+
+
+def test_a_timestamp_is_checked_where_a_file_is_proved_if_somebody_asks_for_that(
+    world: FileWorld, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "root.pem").write_text(ROOT.pem)
+    (tmp_path / "file").write_bytes(DATAS[4])
+
+    def told(*more: object) -> tuple[int, str]:
+        receipt = world.runtime.evidence.prove(KEY, "turn-5", view=View.RAW_OWNER)
+        (tmp_path / "receipt").write_text(receipt.text)
+        vkey = world.runtime.evidence.checkpoint().vkey
+        return verified(capsys, tmp_path / "receipt", tmp_path / "file", "--key", vkey, *more)
+
+    trusting = ("--timestamp-certificate", tmp_path / "root.pem")
+    assert told()[0] == 0
+    assert told(*trusting) == (1, "REFUSED  timestamp_missing\n")
+    with served(Authority(certified("signer", ROOT, purposes=STAMPS, years=(-10, 30)))) as url:
+        world.runtime.evidence.checkpoint(url)
+    assert "not checked" in told()[1]
+    code, lines = told(*trusting)
+    assert (code, "(checked: CN=signer)" in lines) == (0, True)
+    assert json.loads(told(*trusting, "--json")[1])["timestamps"][0]["checked"]
 
 
 def test_a_receipt_proves_a_file_too(world: FileWorld) -> None:

@@ -14,6 +14,7 @@ from muniment.evidence import timestamps, verifier
 from muniment.evidence.bundle import BundleHead, EarlierCheckpoint, ErasureHead, bundle, event_line
 from muniment.evidence.tree import consistency_proof
 from muniment.evidence.verifier import Refused, statement_line, verify_evidence
+from tests.evidence import logs
 from tests.evidence.authorities import ANY_CA, certified
 from tests.evidence.logs import Log
 
@@ -276,6 +277,23 @@ def test_the_command_checks_a_timestamp_with_a_certificate(tmp_path: Path, capsy
     assert verifier.main([*base, str(tmp_path / "none")]) == 1
     assert capsys.readouterr().out.startswith("REFUSED  certificate_malformed")
     assert verifier.main([*base, str(tmp_path / "absent")]) == 2
+
+
+@pytest.mark.parametrize("word", ["verify", "show"])
+def test_the_command_tells_what_is_nested_deeply(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    """A log may disclose what a reader of JSON still takes; the report does not give up before it."""
+    log = Log("deep")
+    deep: object = "end"
+    for _ in range(600):
+        deep = [deep]
+    monkeypatch.setattr(logs, "encode", lambda value: json.dumps(value).encode())  # ours takes 64 levels
+    position = log.append("turn.committed", log.converse(["hello"]), {"actor": deep})
+    (tmp_path / "receipt").write_bytes(log.receipt(position))
+    assert verifier.main([word, str(tmp_path / "receipt"), "--key", log.signer.vkey, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [entry["fields"]["actor"] for entry in told["entries"]] == ([deep] if word == "show" else [])
 
 
 def test_the_command_writes_to_any_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,10 @@ command, the same as `python -m muniment.evidence`:
 
     python verifier.py verify FILE --key VKEY [--json] [--timestamp-certificate FILE]
     python verifier.py show FILE --key VKEY [--json] [--timestamp-certificate FILE]
+    python verifier.py attachment FILE ATTACHMENT --key VKEY [--json] [--timestamp-certificate FILE]
 
-`verify` tells what is proved, `show` also prints it: who said what when, and what is withheld.
+`verify` tells what is proved, `show` also prints it: who said what when, and what is withheld. `attachment` proves that
+a file is one that the evidence discloses.
 Exit code 0: verified. 1: refused. 2: the command line is invalid or a file cannot be read.
 
 What is checked, from the bottom up:
@@ -58,7 +60,7 @@ import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn, Protocol
@@ -2159,18 +2161,27 @@ def verify_evidence(
 
     With `authorities` a timestamp must be proved by them. With `show` the proved events are returned, in memory.
     """
+    return _proved(file, vkey, authorities, [] if show else None)
+
+
+def _proved(
+    file: ByteSource, vkey: str, authorities: Authorities | None, kept: list[DisclosedEvent] | None
+) -> ProvedEvidence:
+    """Prove whatever evidence a file holds. With `kept` a list, the proved events are put there, and told."""
     key = VerifierKey.parse(vkey)
     first = file.readline(LINE_BYTES_MAX + 1)
     if first.rstrip() == PAGE_START:
-        return _verify_page(first + file.read(PAGE_BYTES_MAX + 1), vkey, authorities, show=show)
+        return _proved_page(first + file.read(PAGE_BYTES_MAX + 1), vkey, authorities, kept)
     if first.rstrip() == RECEIPT_FORMAT.encode():
-        return _verify_any_receipt(first + file.read(LINE_BYTES_MAX + 1), vkey, authorities, show=show)
-    taken = _taken(itertools.chain([first] if first else [], read_lines(file)), key, [] if show else None)
+        return _proved_receipt(first + file.read(LINE_BYTES_MAX + 1), vkey, authorities, kept)
+    taken = _taken(itertools.chain([first] if first else [], read_lines(file)), key, kept)
     return replace(taken.report(), timestamps=timestamps_of(taken.notes, authorities))
 
 
-def _verify_any_receipt(data: bytes, vkey: str, authorities: Authorities | None, *, show: bool) -> ProvedEvidence:
-    proved, erasures, tally = verify_receipt(data, vkey), Erasures(), _Tally([] if show else None)
+def _proved_receipt(
+    data: bytes, vkey: str, authorities: Authorities | None, kept: list[DisclosedEvent] | None
+) -> ProvedEvidence:
+    proved, erasures, tally = verify_receipt(data, vkey), Erasures(), _Tally(kept)
     erasures.take(proved.event.header)
     tally.take(proved.event)
     told = tally.evidence("receipt", proved.checkpoint, erasures, erasures.last_turns())
@@ -2178,21 +2189,44 @@ def _verify_any_receipt(data: bytes, vkey: str, authorities: Authorities | None,
     return replace(told, timestamps=timestamps_of([proved.note], authorities))
 
 
-def _verify_page(page: bytes, vkey: str, authorities: Authorities | None, *, show: bool) -> ProvedEvidence:
+def _proved_page(
+    page: bytes, vkey: str, authorities: Authorities | None, kept: list[DisclosedEvent] | None
+) -> ProvedEvidence:
     """Prove the proof in a page, then render the page again: what is shown must be what is proved, byte for byte."""
     if len(page) > PAGE_BYTES_MAX:
         raise Refused("line_too_long")
     proof = _proof_in(page)
     if proof.startswith(PAGE_START):
         raise Refused("page")
-    evidence = verify_evidence(io.BytesIO(proof), vkey, show=True)
+    evidence = _proved(io.BytesIO(proof), vkey, None, [] if kept is None else kept)
     if render_page(evidence, proof).rstrip() != page.rstrip():
         raise Refused("page_differs")
-    checked = evidence if authorities is None else verify_evidence(io.BytesIO(proof), vkey, authorities)
-    return replace(checked, page=True, entries=evidence.entries if show else ())
+    checked = evidence if authorities is None else _proved(io.BytesIO(proof), vkey, authorities, None)
+    return replace(checked, page=True, entries=() if kept is None else evidence.entries)
 
 
 # --- attachments ------------------------------------------------------------------------------------------------------
+
+
+class AttachmentTree:
+    """The tree over the chunks of an attachment, and how many bytes they are.
+
+    It is a tree (RFC 6962) whose leaves are salt ‖ chunk; a chunk is 262,144 bytes, the last one less.
+    """
+
+    def __init__(self, salt: bytes) -> None:
+        self._salt = salt
+        self._tree = CompactRange()
+        self.size = 0
+
+    def take(self, chunk: bytes) -> None:
+        """Add the next chunk."""
+        self._tree.take(0, leaf_hash(self._salt + chunk))
+        self.size += len(chunk)
+
+    def root(self) -> bytes:
+        """Return the root over the chunks so far, which a turn commits to."""
+        return self._tree.root()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -2203,23 +2237,26 @@ class ProvedAttachment:
     position: int
     label: str
     attachment: dict[str, Any]
+    timestamps: tuple[Timestamp, ...] = ()
 
 
 def attachment_root(file: BinaryIO, salt: bytes) -> tuple[int, bytes]:
-    """Return how many bytes a file has, and the root that a turn commits to.
-
-    The root is that of a tree (RFC 6962) whose leaves are salt ‖ chunk; a chunk is 262,144 bytes, the last one less.
-    """
-    tree, size = CompactRange(), 0
+    """Return how many bytes a file has, and the root that a turn commits to (`AttachmentTree`)."""
+    tree = AttachmentTree(salt)
     while chunk := file.read(CHUNK_BYTES):
-        size += len(chunk)
-        tree.take(0, leaf_hash(salt + chunk))
-    return size, tree.root()
+        tree.take(chunk)
+    return tree.size, tree.root()
 
 
-def verify_attachment(evidence: ByteSource, vkey: str, file: BinaryIO) -> ProvedAttachment:
-    """Prove that a file is an attachment that a bundle, a receipt or a page discloses; raises `Refused` otherwise."""
-    origin, events = _disclosed_events(evidence, vkey)
+def verify_attachment(
+    evidence: ByteSource, vkey: str, file: BinaryIO, authorities: Authorities | None = None
+) -> ProvedAttachment:
+    """Prove that a file is an attachment that a bundle, a receipt or a page discloses; raises `Refused` otherwise.
+
+    With `authorities` a timestamp must be proved by them.
+    """
+    events: list[DisclosedEvent] = []
+    proved = _proved(evidence, vkey, authorities, events)
     length = file.seek(0, io.SEEK_END)
     for event in events:
         for label, value in event.disclosed.items():
@@ -2228,24 +2265,14 @@ def verify_attachment(evidence: ByteSource, vkey: str, file: BinaryIO) -> Proved
             file.seek(0)
             _, root = attachment_root(file, _unb64url(event.salts[label], "disclosure"))
             if base64.b64encode(root).decode() == value.get("root"):
-                position: int = event.header["pos"]
-                return ProvedAttachment(origin=origin, position=position, label=label, attachment=value)
+                return ProvedAttachment(
+                    origin=proved.origin,
+                    position=event.header["pos"],
+                    label=label,
+                    attachment=value,
+                    timestamps=proved.timestamps,
+                )
     raise Refused("attachment")
-
-
-def _disclosed_events(file: ByteSource, vkey: str) -> tuple[str, list[DisclosedEvent]]:
-    """Prove evidence; return the origin of its log and the events in it."""
-    first = file.readline(LINE_BYTES_MAX + 1)
-    if first.rstrip() == PAGE_START:
-        page = first + file.read(PAGE_BYTES_MAX + 1)
-        _verify_page(page, vkey, None, show=False)
-        return _disclosed_events(io.BytesIO(_proof_in(page)), vkey)
-    if first.rstrip() == RECEIPT_FORMAT.encode():
-        proved = verify_receipt(first + file.read(LINE_BYTES_MAX + 1), vkey)
-        return proved.checkpoint.origin, [proved.event]
-    kept: list[DisclosedEvent] = []
-    lines = itertools.chain([first] if first else [], read_lines(file))
-    return _taken(lines, VerifierKey.parse(vkey), kept).report().origin, kept
 
 
 # --- the command ------------------------------------------------------------------------------------------------------
@@ -2262,7 +2289,7 @@ def main(arguments: Sequence[str] | None = None, name: str = "verifier.py") -> i
             authorities = read_authorities(Path(options.timestamp_certificate).read_bytes())
         with _open(options.file) as file:
             if options.command == "attachment":
-                return _tell_attachment(file, options)
+                return _tell_attachment(file, options, authorities)
             evidence = verify_evidence(file, options.key.strip(), authorities, show=options.command == "show")
     except OSError as error:
         sys.stderr.write(f"cannot read the file: {error.strerror}\n")
@@ -2271,19 +2298,26 @@ def main(arguments: Sequence[str] | None = None, name: str = "verifier.py") -> i
         facts: dict[str, Any] = {"verified": False, "code": refused.code, "at": refused.at}
         _write(json.dumps(facts, sort_keys=True) if options.json else f"REFUSED  {refused.code}  {refused.at}".rstrip())
         return 1
-    facts = {"verified": True, **asdict(evidence)}
-    _write(json.dumps(facts, sort_keys=True) if options.json else "\n".join(lines_of(evidence)))
+    _write(_as_json(evidence) if options.json else "\n".join(lines_of(evidence)))
     return 0
 
 
-def _tell_attachment(file: BinaryIO, options: argparse.Namespace) -> int:
+def _tell_attachment(file: BinaryIO, options: argparse.Namespace, authorities: Authorities | None) -> int:
     with Path(options.attachment).open("rb") as attached:
-        proved = verify_attachment(file, options.key.strip(), attached)
-    if options.json:
-        _write(json.dumps({"verified": True, **asdict(proved)}, sort_keys=True))
-    else:
-        _write(f"VERIFIED  the file is {proved.label} at position {proved.position} of {proved.origin}")
+        proved = verify_attachment(file, options.key.strip(), attached, authorities)
+    told = f"VERIFIED  the file is {proved.label} at position {proved.position} of {proved.origin}"
+    stamps = (f"  timestamp  {stamp_text(stamp)}" for stamp in proved.timestamps)
+    _write(_as_json(proved) if options.json else "\n".join([told, *stamps]))
     return 0
+
+
+def _as_json(proved: ProvedEvidence | ProvedAttachment) -> str:
+    """Return what was proved in JSON. Nothing is copied: a disclosed value may be nested deeply."""
+    return json.dumps({"verified": True, **_members(proved)}, sort_keys=True, default=_members)
+
+
+def _members(value: Any) -> dict[str, Any]:
+    return {each.name: getattr(value, each.name) for each in fields(value)}
 
 
 def lines_of(evidence: ProvedEvidence) -> Iterator[str]:

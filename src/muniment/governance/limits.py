@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from muniment.errors import LimitExceeded
+
 KIB = 2**10
 MIB = 2**20
+ATTACHMENT_BYTES_MAX = 16 * 1024 * MIB  # a log numbers no more chunks of a file
 
 
 class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -35,3 +38,9 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     statement_seconds_max: int = 30
     result_rows_max: int = 100_000
     result_bytes_max: int = 64 * MIB
+
+    def __post_init__(self) -> None:
+        """Refuse what a log cannot hold."""
+        if self.attachment_bytes_max > ATTACHMENT_BYTES_MAX:
+            found = self.attachment_bytes_max
+            raise LimitExceeded(at="attachment_bytes_max", problem="too_large", limit=ATTACHMENT_BYTES_MAX, found=found)

@@ -31,17 +31,18 @@ from muniment.events.labels import content_fields
 from muniment.events.message import AttachmentPart, Part, part_label
 from muniment.events.records import ContentBody, TurnContent
 from muniment.evidence.header import salts_of
-from muniment.evidence.tree import Frontier, extend
-from muniment.evidence.verifier import leaf_hash
+from muniment.evidence.verifier import AttachmentTree
 from muniment.kernel.sources import MOMENT_MS_MAX
-from muniment.log.port import PartRow, Reader, SealedRow, Transaction
+from muniment.log.port import PartRow, Reader, SealedRow, Store, Transaction
 
 if TYPE_CHECKING:
+    from muniment.events.turn import Turn
     from muniment.kernel.digest import Salts
-    from muniment.kernel.sources import Entropy
+    from muniment.kernel.sources import Clock, Entropy
     from muniment.ledger.ledger import Ledger, Writer
 
 Snapshot = Callable[[], AbstractContextManager[Reader]]
+Step = tuple[int, bool]  # how many chunks were removed, and whether there are more
 
 KEY_SUFFIX = "/chunks"  # behind the label of a field: where the key of its chunks is among the salts
 NO_ROOT = bytes(32)
@@ -49,24 +50,6 @@ CHUNKS_AT_ONCE = 16  # written, read or removed together: 4 MiB
 PART_BYTES = 5  # of the random number of an attachment
 UPLOAD_MS_MAX = 24 * 60 * 60 * 1000
 ERASED_BEFORE_MS = BEFORE_ALL_MS = 1  # what was let go of counts as begun at time 0
-
-
-class ChunkTree:
-    """The tree over the chunks of an attachment, and how many bytes they are."""
-
-    def __init__(self, salt: bytes) -> None:
-        self._salt = salt
-        self._frontier = Frontier()
-        self.size = 0
-
-    def take(self, chunk: bytes) -> None:
-        """Add the next chunk."""
-        self._frontier, _ = extend(self._frontier, [leaf_hash(self._salt + chunk)])
-        self.size += len(chunk)
-
-    def root(self) -> bytes:
-        """Return the root over the chunks so far."""
-        return self._frontier.root()
 
 
 # --- coming in --------------------------------------------------------------------------------------------------------
@@ -78,7 +61,7 @@ class IncomingFile:
     def __init__(self, entropy: Entropy) -> None:
         self.part = new_part(entropy)
         self._key, self._salt = entropy.take(KEY_BYTES), entropy.take(KEY_BYTES)
-        self._cipher, self._tree = ChunkCipher(self._key), ChunkTree(self._salt)
+        self._cipher, self._tree = ChunkCipher(self._key), AttachmentTree(self._salt)
         self._chunks = 0
 
     def sealed(self, chunk: bytes) -> tuple[int, bytes]:
@@ -93,19 +76,20 @@ class IncomingFile:
         return Upload(part=self.part, key=self._key, salt=self._salt, size=tree.size, root=tree.root(), digest=digest)
 
 
-def stored(ledger: Ledger, file: Readable, now_ms: int, limit: int) -> tuple[Upload, str]:
+def stored(ledger: Ledger, file: Readable, clock: Clock, limit: int) -> tuple[Upload, str]:
     """Store a file as an attachment that belongs to no event; return what it is, and the token that stands for it.
 
-    Raises `LimitExceeded` for a file that is too large; what was stored of it is removed.
+    Raises `LimitExceeded` for a file that is too large; what was stored of it is removed. Raises `Conflict` where so
+    little came in for a day that it was removed meanwhile.
     """
     incoming = IncomingFile(ledger.entropy)
     part, digest = incoming.part, hmac.new(ledger.words_digest(b"attachment"), digestmod="sha256")
-    ledger.transact(lambda writer: writer.tx.begin_part(part, now_ms))
+    ledger.transact(lambda writer: writer.tx.begin_part(part, clock.now_ms()))
     try:
         for chunks in _read(file, limit):
             for chunk in chunks:
                 digest.update(chunk)
-            ledger.transact(partial(_put, part, [incoming.sealed(chunk) for chunk in chunks]))
+            ledger.transact(partial(_put, part, [incoming.sealed(chunk) for chunk in chunks], clock.now_ms()))
     except BaseException:
         ledger.transact(lambda writer: writer.tx.let_go([part]))
         drop_loose(ledger, ERASED_BEFORE_MS)
@@ -114,8 +98,8 @@ def stored(ledger: Ledger, file: Readable, now_ms: int, limit: int) -> tuple[Upl
     return upload, ledger.transact(lambda writer: upload_token(writer.space_key, nonce, upload))
 
 
-def _put(part: int, sealed: Sequence[tuple[int, bytes]], writer: Writer) -> None:
-    writer.tx.put_chunks(part, sealed[0][0], [chunk for _, chunk in sealed])
+def _put(part: int, sealed: Sequence[tuple[int, bytes]], now_ms: int, writer: Writer) -> None:
+    writer.tx.put_chunks(part, sealed[0][0], [chunk for _, chunk in sealed], now_ms)
 
 
 def new_part(entropy: Entropy) -> int:
@@ -159,38 +143,53 @@ def uploads_of(keys: SpaceKeyring, parts: Iterable[Sequence[Part]]) -> dict[str,
     return uploads
 
 
-def said_of(keys: SpaceKeyring, parts: Sequence[Part]) -> list[Part]:
-    """Return parts as a repeated commit is compared: an attachment is known by its bytes, however often it is added."""
-    said: list[Part] = []
-    for part in parts:
-        if isinstance(part, AttachmentPart) and (upload := upload_of(keys, part.upload or "")) is not None:
-            part = replace(part, root=upload.digest, upload=None)  # noqa: PLW2901 - the same, as it is compared
-        said.append(part)
-    return said
+def as_compared(turn: Turn, kept: Sequence[Sequence[Part]], uploads: Mapping[str, Upload]) -> Turn:
+    """Return a turn as a repeat of it is compared: a file is known by its bytes, however often it is added.
+
+    One of a message that is not kept is known by what the part says of it.
+    """
+    digests = {part.upload: uploads[label].digest for label, part in labelled(kept)}
+    said = _with_each(
+        [message.parts() for message in turn.messages],
+        lambda _, part: replace(part, root=digests.get(part.upload, NO_ROOT), upload=None),
+    )
+    messages = [replace(message, content=parts) for message, parts in zip(turn.messages, said, strict=True)]
+    return replace(turn, messages=messages)
 
 
 def with_roots(content: TurnContent, roots: Mapping[str, bytes]) -> TurnContent:
     """Return the content of a turn with other roots of its attachments; those without a root have zeros."""
     if next(attachments_of(content), None) is None:
         return content
-    parts = [
-        [
-            replace(part, root=roots.get(part_label(message, index), NO_ROOT))
-            if isinstance(part, AttachmentPart)
-            else part
-            for index, part in enumerate(of_message)
-        ]
-        for message, of_message in enumerate(content.parts)
-    ]
+    parts = _with_each(content.parts, lambda label, part: replace(part, root=roots.get(label, NO_ROOT)))
     return replace(content, parts=parts)
 
 
 def without_tokens(parts: Sequence[Sequence[Part]]) -> list[list[Part]]:
     """Return the parts of messages as they are kept: no attachment names its upload."""
+    return _with_each(parts, lambda _, part: replace(part, upload=None))
+
+
+def _with_each(
+    parts: Sequence[Sequence[Part]], change: Callable[[str, AttachmentPart], AttachmentPart]
+) -> list[list[Part]]:
+    """Return the parts of messages with every attachment changed, given the label of its field."""
     return [
-        [replace(part, upload=None) if isinstance(part, AttachmentPart) else part for part in message]
-        for message in parts
+        [
+            change(part_label(message, index), part) if isinstance(part, AttachmentPart) else part
+            for index, part in enumerate(of_message)
+        ]
+        for message, of_message in enumerate(parts)
     ]
+
+
+def root_under(reader: Reader, upload: Upload, salts: Salts, label: str) -> bytes:
+    """Return the root of an upload under the salt of another attachment, to compare the two."""
+    (_, tree), cipher = _opening(salts, label), ChunkCipher(upload.key)
+    for start in range(0, -(-upload.size // CHUNK_BYTES), CHUNKS_AT_ONCE):
+        for number, chunk in enumerate(reader.chunks(upload.part, start, CHUNKS_AT_ONCE), start):
+            tree.take(cipher.open(number, chunk))
+    return tree.root()
 
 
 def own_salts_of(uploads: Mapping[str, Upload]) -> dict[str, bytes]:
@@ -225,8 +224,7 @@ def chunks_of(
     chunk that is missing or was changed.
     """
     at = f"position {position}"
-    own = salts_of(salts, [label, label + KEY_SUFFIX])
-    cipher, tree = ChunkCipher(own[label + KEY_SUFFIX]), ChunkTree(own[label])
+    cipher, tree = _opening(salts, label)
     count = -(-part.size // CHUNK_BYTES)
     for start in range(first, count, CHUNKS_AT_ONCE):
         wanted = min(CHUNKS_AT_ONCE, count - start)
@@ -243,6 +241,12 @@ def chunks_of(
             yield chunk
 
 
+def _opening(salts: Salts, label: str) -> tuple[ChunkCipher, AttachmentTree]:
+    """Return what opens the chunks of an attachment, and what they are taken into."""
+    own = salts_of(salts, [label, label + KEY_SUFFIX])
+    return ChunkCipher(own[label + KEY_SUFFIX]), AttachmentTree(own[label])
+
+
 def require_attachments(snapshot: Snapshot, position: int, salts: Salts, content: ContentBody) -> None:
     """Raise `Corrupt` unless all attachments of an event are what it commits to."""
     for label, part in attachments_of(content):
@@ -255,7 +259,7 @@ class AttachmentCheck:
 
     def __init__(self) -> None:
         self.damaged = 0
-        self._awaited: dict[tuple[int, str], tuple[ChunkCipher, ChunkTree, AttachmentPart]] = {}
+        self._awaited: dict[tuple[int, str], tuple[ChunkCipher, AttachmentTree, AttachmentPart]] = {}
 
     def expect(self, row: SealedRow, cell: bytes) -> None:
         """Note the attachments of an event, by its content; their chunks come before the next events."""
@@ -263,9 +267,7 @@ class AttachmentCheck:
             return
         salts, content = unpack_content(row.kind, cell)
         for label, part in attachments_of(content):
-            own = salts_of(salts or {}, [label, label + KEY_SUFFIX])
-            cipher, tree = ChunkCipher(own[label + KEY_SUFFIX]), ChunkTree(own[label])
-            self._awaited[row.position, label] = cipher, tree, part
+            self._awaited[row.position, label] = *_opening(salts or {}, label), part
 
     def take(self, position: int, field: str, first: int, sealed: Iterable[bytes]) -> None:
         """Take chunks of an attachment; one that does not open is missing in the end."""
@@ -297,7 +299,7 @@ class PartRestorer:
             self._part = new_part(self._entropy)
             tx.begin_part(self._part, BEFORE_ALL_MS)
             tx.attach(PartRow(part=self._part, position=position, field=field))
-        tx.put_chunks(self._part, first, sealed)
+        tx.put_chunks(self._part, first, sealed, BEFORE_ALL_MS)
 
 
 # --- erasing ----------------------------------------------------------------------------------------------------------
@@ -326,14 +328,21 @@ def is_anything_loose(ledger: Ledger) -> bool:
 
 def drop_loose(ledger: Ledger, before_ms: int) -> int:
     """Remove the attachments of no event that were begun before a time; return how many chunks that were."""
-    with ledger.store.reader() as reader:
+    return _dropped(ledger.store, lambda plan: ledger.transact(lambda writer: plan(writer.tx)), before_ms)
+
+
+def drop_all(store: Store) -> int:
+    """Remove the attachments of a log that has ended, whose events have let go of all; return how many chunks."""
+    return _dropped(store, store.transact, MOMENT_MS_MAX)
+
+
+def _dropped(store: Store, transact: Callable[[Callable[[Transaction], Step]], Step], before_ms: int) -> int:
+    with store.reader() as reader:
         there_are_more = reader.has_loose_parts(before_ms)
     dropped = 0
     while there_are_more:
-        step, there_are_more = ledger.transact(partial(_drop, before_ms))
+        step, there_are_more = transact(
+            lambda tx: (tx.drop_chunks(before_ms, CHUNKS_AT_ONCE), tx.has_loose_parts(before_ms))
+        )
         dropped += step
     return dropped
-
-
-def _drop(before_ms: int, writer: Writer) -> tuple[int, bool]:
-    return writer.tx.drop_chunks(before_ms, CHUNKS_AT_ONCE), writer.tx.has_loose_parts(before_ms)

@@ -1,6 +1,7 @@
 """Giving a whole log away, frame by frame, as for a backup.
 
-The log is read in parts, each a snapshot of its own, so that an erasure never waits for a backup. It only grows, except
+The log is read in parts, each a snapshot of its own, so that an erasure never waits for a backup. A part ends where
+attachments come, and these are read in smaller ones. It only grows, except
 for keys and cells that are destroyed; the caller makes sure that no rotation came in between. The last part is read in
 the snapshot that heads and names come from.
 """
@@ -27,7 +28,7 @@ from muniment.ledger.frames import (
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.segments import row_of
 from muniment.ledger.vocabulary import VOCABULARY
-from muniment.log.port import BATCH_SEALED_MAX, Reader, SealedRow, SegmentsRow
+from muniment.log.port import BATCH_SEALED_MAX, PartRow, Reader, SealedRow, SegmentsRow
 
 Row = TypeVar("Row")
 
@@ -43,7 +44,9 @@ def given(ledger: Ledger, progress: Callable[[int, int], None]) -> Iterator[byte
         checkpoints, done = reader.checkpoints(), 0
     yield from _pages(CheckpointsFrame, checkpoints)
     streams: list[int] = []
-    while True:
+    is_whole = False
+    while not is_whole:
+        attached: list[PartRow] = []
         with ledger.reader() as reader:
             frontier = reader.frontier()
             last = min(frontier.size, done + PART_EVENTS) - 1
@@ -51,25 +54,32 @@ def given(ledger: Ledger, progress: Callable[[int, int], None]) -> Iterator[byte
             for rows in _batches(reader, done, last):
                 streams += [row.stream for row in rows if row.seq == 1]
                 yield framed(EventsFrame(rows, segments))
-                yield from _attachments(reader, rows[0].position, rows[-1].position)
                 segments = []
+                if attached := reader.parts(rows[0].position, rows[-1].position):
+                    last = rows[-1].position
+                    break
             done = last + 1
-            if done == frontier.size:
+            is_whole = done == frontier.size and not attached
+            if is_whole:
                 heads = (reader.stream_head(stream) for stream in streams)
                 yield from _pages(HeadsFrame, (head for head in heads if head is not None))
                 yield from _pages(NamesFrame, ledger.names.rows(reader))
                 yield framed(EndFrame(ledger.witness.sign(reader, frontier), reader.meta(VOCABULARY) or b""))
+        for row in attached:
+            yield from _chunks(ledger, row)
         progress(done, frontier.size)
-        if done == frontier.size:
-            return
 
 
-def _attachments(reader: Reader, first: int, last: int) -> Iterator[bytes]:
-    for row in reader.parts(first, last):
-        number = 0
-        while sealed := reader.chunks(row.part, number, CHUNKS_AT_ONCE):
+def _chunks(ledger: Ledger, row: PartRow) -> Iterator[bytes]:
+    """Yield the chunks of an attachment, each few MiB from a snapshot of their own."""
+    number, is_more = 0, True
+    while is_more:
+        with ledger.reader() as reader:
+            sealed = reader.chunks(row.part, number, CHUNKS_AT_ONCE)
+        if sealed:
             yield framed(ChunksFrame(row.position, row.field, number, sealed))
-            number += len(sealed)
+        number += len(sealed)
+        is_more = len(sealed) == CHUNKS_AT_ONCE
 
 
 def _segments(reader: Reader, first: int, last: int) -> list[SegmentsRow]:

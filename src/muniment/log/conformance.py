@@ -177,7 +177,7 @@ class StoreMachine(RuleBasedStateMachine):
 
         def plan(tx: Transaction) -> None:
             tx.begin_part(part, time)
-            tx.put_chunks(part, 0, chunks)
+            tx.put_chunks(part, 0, chunks, time)
             assert tx.chunks(part, 0, 3) == chunks
             if not kept:
                 raise LookupError
@@ -190,6 +190,17 @@ class StoreMachine(RuleBasedStateMachine):
         if kept:
             self.model.parts[part] = time
             self.model.chunks |= {(part, number): chunk for number, chunk in enumerate(chunks)}
+
+    @rule(part=st.integers(1, 6), time=st.integers(1, 60), first=st.integers(0, 4), chunks=st.lists(blobs, max_size=3))
+    def grow_part(self, part: int, time: int, first: int, chunks: list[bytes]) -> None:
+        """Check that an attachment grows while it is there, and that each growth renews its time."""
+        known, more = self.model.parts.get(part, 0), {(part, at): chunk for at, chunk in enumerate(chunks, first)}
+        if known == 0 or more.keys() & self.model.chunks.keys():
+            self.refused(lambda tx: tx.put_chunks(part, first, chunks, time))
+            return
+        self.store.transact(lambda tx: tx.put_chunks(part, first, chunks, time))
+        self.model.parts[part] = time if isinstance(known, int) else known
+        self.model.chunks |= more
 
     @rule(part=st.integers(1, 6), position=st.integers(0, 5), field=st.sampled_from(["a", "b"]))
     def attach(self, part: int, position: int, field: str) -> None:

@@ -338,8 +338,12 @@ class MemoryTransaction(MemoryReader):
         self._demand(part not in self._state.parts, "part", "not_next")
         self._set(self._state.parts, part, time_ms)
 
-    def put_chunks(self, part: int, first: int, sealed: Sequence[bytes]) -> None:
+    def put_chunks(self, part: int, first: int, sealed: Sequence[bytes], time_ms: int) -> None:
         """Add chunks to an attachment."""
+        known = self._state.parts.get(part, 0)
+        self._demand(known != 0, "part", "not_next")
+        if isinstance(known, int):
+            self._set(self._state.parts, part, time_ms)
         for number, chunk in enumerate(sealed, first):
             self._demand((part, number) not in self._state.chunks, "chunk", "not_next")
             self._set(self._state.chunks, (part, number), chunk)

@@ -261,8 +261,11 @@ class Transaction(Reader, Protocol):
         """Begin an attachment that belongs to no event yet; a number that is taken is a `Conflict`."""
         ...
 
-    def put_chunks(self, part: int, first: int, sealed: Sequence[bytes]) -> None:
-        """Add chunks to an attachment, the first of them with this number; one that is there is a `Conflict`."""
+    def put_chunks(self, part: int, first: int, sealed: Sequence[bytes], time_ms: int) -> None:
+        """Add chunks to an attachment, the first of them with this number; it counts as begun at this time.
+
+        A chunk that is there is a `Conflict`, and so is an attachment that is not there, or was let go of.
+        """
         ...
 
     def attach(self, row: PartRow) -> bool:

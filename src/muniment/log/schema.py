@@ -6,7 +6,7 @@ erasure replaces those of a whole segment. Nodes are numbered by level and index
 row id and neighbours lie together.
 
 An attachment is a row of parts and its chunks. It belongs to an event, or to none (`position` is NULL): then it is on
-its way in, since `time`, or was erased (`time` is 0) and is on its way out.
+its way in, and grew last at `time`, or was erased (`time` is 0) and is on its way out.
 
 A `turn_seq` of NULL says that the event is no turn; those events are few enough for an index by kind. Within a stream
 they come first in the index, by seq, and the turns follow: seq is dense, so the number of such events before a seq

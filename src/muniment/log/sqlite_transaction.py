@@ -38,6 +38,7 @@ UPDATE_CONTENT = "UPDATE events SET content = ?2 WHERE position = ?1 AND content
 LET_GO_OF_EVENT = "UPDATE parts SET time = 0, position = NULL, field = NULL WHERE position = ?"
 LET_GO = "UPDATE parts SET time = 0, position = NULL, field = NULL WHERE part = ?"
 BEGIN_PART = "INSERT INTO parts (part, time) VALUES (?, ?)"
+GROW_PART = "UPDATE parts SET time = ?2 WHERE part = ?1 AND time > 0"
 INSERT_CHUNK = "INSERT INTO chunks VALUES (?, ?)"
 ATTACH = "UPDATE parts SET position = ?2, field = ?3 WHERE part = ?1 AND position IS NULL AND time > 0"
 LOOSE = "SELECT part FROM parts WHERE position IS NULL AND time < ? ORDER BY time LIMIT 1"
@@ -191,8 +192,11 @@ class SqliteTransaction(SqliteReader):
         """Begin an attachment that belongs to no event yet."""
         self._write(BEGIN_PART, [(part, time_ms)])
 
-    def put_chunks(self, part: int, first: int, sealed: Sequence[bytes]) -> None:
+    def put_chunks(self, part: int, first: int, sealed: Sequence[bytes], time_ms: int) -> None:
         """Add chunks to an attachment."""
+        self._write(GROW_PART, [(part, time_ms)])
+        if self._connection.changes() != 1:
+            raise self._conflict("part", "not_next")
         start = part << CHUNK_BITS | first
         self._write(INSERT_CHUNK, list(enumerate(sealed, start)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
@@ -17,12 +17,15 @@ from muniment.events.message import AttachmentPart, part_label
 from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.judgement import judge
 from muniment.governance.views import Reason, View
-from muniment.kernel.digest import Salts
 from muniment.ledger.attached_files import UPLOAD_MS_MAX, attachments_of, chunks_of, drop_loose, stored
 from muniment.operations.outfile import OutFile
 from muniment.operations.parameters import InConversation, ThroughView
-from muniment.projections.conversation import Conversation, opened
-from muniment.space.outgoing import ContentGrant, ExportWay, record_export
+from muniment.projections.conversation import opened
+from muniment.space.outgoing import ContentGrant, ExportWay, export_of
+
+if TYPE_CHECKING:
+    from muniment.ledger.ledger import Writer
+    from muniment.log.port import Reader
 
 READ_BYTES_MAX = 2**20
 WRITTEN_THERE = "a file of up to 1 GiB is only given its name once all of it was checked"
@@ -102,9 +105,9 @@ class Attachments(Group):
         again. The turn commits to the bytes, an erasure of the message destroys them. Raises `request.limit_exceeded`.
         """
         space = self._session.space
-        now_ms = space.sources.clock.now_ms()
-        drop_loose(space.ledger, now_ms - UPLOAD_MS_MAX)
-        upload, token = stored(space.ledger, stream_of(file), now_ms, space.limits.attachment_bytes_max)
+        clock = space.sources.clock
+        drop_loose(space.ledger, clock.now_ms() - UPLOAD_MS_MAX)
+        upload, token = stored(space.ledger, stream_of(file), clock, space.limits.attachment_bytes_max)
         return AddedAttachment(
             part=AttachmentPart(
                 size=upload.size, root=upload.root, mime_type=mime_type, modality=modality, name=name, upload=token
@@ -165,6 +168,8 @@ class Attachments(Group):
                 for chunk in shown.chunks():
                     written.write(chunk)
             position = shown.recorded()
+            if position is None:
+                return SavedAttachment(withheld=shown.withheld)
             out.keep()
         finally:
             out.drop()
@@ -180,19 +185,17 @@ class ShownAttachment:
         check_name(place.turn, at="turn")
         self._session = session
         self._space = session.space
-        self._view = view
+        self._key, self._place, self._view = key, place, view
         self._label = part_label(place.message, place.part)
         with self._space.ledger.reader() as reader:
-            conversation = opened(self._space.transcript, reader, key)
-            self.sequence, _ = conversation.known_turn(place.turn)
-            self._stream = conversation.stream
-            self.withheld, self._salts, self._position, self.part = self._found(conversation, place, view)
+            self._judge(reader)
 
-    def _found(
-        self, conversation: Conversation, place: AttachmentPlace, view: View
-    ) -> tuple[Reason | None, Salts | None, int, AttachmentPart]:
-        message, index = place.message, place.part
-        _, commit = conversation.known_turn(place.turn)
+    def _judge(self, reader: Reader) -> None:
+        """Find it in a state of the log, and what the view shows of it there."""
+        message, index = self._place.message, self._place.part
+        conversation = opened(self._space.transcript, reader, self._key)
+        self.sequence, commit = conversation.known_turn(self._place.turn)
+        self._stream = conversation.stream
         read = conversation.read(commit, lambda _phase, _meta: commit.key is not None)
         record = read.record
         if message >= len(record.meta.messages):
@@ -203,16 +206,27 @@ class ShownAttachment:
         part = parts[index] if index < len(parts) else None
         if not isinstance(part, AttachmentPart):
             raise UnknownPlace(at="part")
-        judged = judge(view, record, self._space.detection.view(view))
-        whole = judged.messages[message]
-        withheld = judged.parts[message][index] if whole is None else whole
-        return withheld, read.content_salts, record.position, part
+        judged = judge(self._view, record, self._space.detection.view(self._view))
+        shown, whole = judged.marked.get(self._label, part), judged.messages[message]
+        assert isinstance(shown, AttachmentPart), "a marker changes no type"
+        self.part = shown
+        self.withheld = judged.parts[message][index] if whole is None else whole
+        self._salts, self._position = read.content_salts, record.position
 
-    def recorded(self) -> int:
-        """Record that it leaves the store; return the position of the event."""
+    def recorded(self) -> int | None:
+        """Record that it leaves the store; return the position of the event, or None where it is withheld by now.
+
+        Both are decided in one state of the log: what is withheld before the record has not left, whoever was faster.
+        """
         sent = ContentGrant(way=ExportWay.ATTACHMENT, view=self._view, turns=1)
-        about = {"stream": self._stream, "turn": self.sequence}
-        return record_export(self._space, self._session.access, sent, about)
+        refs = {"stream": self._stream, "turn": self.sequence}
+        change = export_of(self._space, self._session.access, sent, refs)
+
+        def plan(writer: Writer) -> int | None:
+            self._judge(writer.tx)
+            return writer.change(change).position if self.withheld is None else None
+
+        return self._space.ledger.transact(plan)
 
     def chunks(self, first: int = 0) -> Iterator[bytes]:
         """Yield the bytes, chunk by chunk."""

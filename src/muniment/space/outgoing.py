@@ -60,6 +60,11 @@ def record_read(space: Space, access: Access, operation: str, request: object, r
 
 def record_export(space: Space, access: Access, grant: ContentGrant, refs: Mapping[str, int]) -> int:
     """Append `content.exported` for what leaves the store; return its position."""
-    body = ContentExported(export=grant, caller=caller_of(access))
-    change = Change(EventKind.CONTENT_EXPORTED, space.sources.clock.now_ms(), body, dict(refs))
+    change = export_of(space, access, grant, refs)
     return space.ledger.transact(lambda writer: writer.change(change)).position
+
+
+def export_of(space: Space, access: Access, grant: ContentGrant, refs: Mapping[str, int]) -> Change:
+    """Return the `content.exported` of what leaves the store, for a plan to append."""
+    body = ContentExported(export=grant, caller=caller_of(access))
+    return Change(EventKind.CONTENT_EXPORTED, space.sources.clock.now_ms(), body, dict(refs))

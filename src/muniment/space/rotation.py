@@ -30,7 +30,7 @@ from muniment.events.records import EventKind, KeyRotated, RotationCause
 from muniment.governance.views import View
 from muniment.kernel.locks import new_lock
 from muniment.kernel.sources import Clock
-from muniment.ledger.attached_files import ERASED_BEFORE_MS, UPLOAD_MS_MAX, drop_loose, is_anything_loose
+from muniment.ledger.attached_files import ERASED_BEFORE_MS, UPLOAD_MS_MAX, drop_all, drop_loose, is_anything_loose
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import Ledger, Writer
 from muniment.log.port import ScrubReport, Store
@@ -105,6 +105,10 @@ class Rotator:
         """Remove the attachments that no turn took over within a day, and what an erasure left behind."""
         if is_anything_loose(self._ledger):  # the clock of a test counts its readings
             drop_loose(self._ledger, self._clock.now_ms() - UPLOAD_MS_MAX)
+
+    def drop_all_files(self) -> int:
+        """Remove the attachments of a log that has ended; return how many chunks those were."""
+        return with_reserve(self._ledger.store, partial(drop_all, self._ledger.store))
 
     def rotate(
         self, cause: RotationCause, plan: Callable[[Writer], Outcome], since: int | None = None

@@ -233,11 +233,18 @@ class Space(NeverPickled):
         """Return what a part of an erasure returns; on a full disk, run it again on the reserve for erasures."""
         return with_reserve(self.store, work)
 
-    def destroy_keys(self) -> ScrubReport:
-        """Destroy the keys of a space whose log has ended; every later use raises `SpaceErased`."""
+    def destroy_keys(self) -> tuple[int, ScrubReport]:
+        """Destroy the keys of a space whose log has ended; every later use raises `SpaceErased`.
+
+        The chunks of its attachments go before, because nobody comes back for them: where that is interrupted, the
+        next opening goes on. Returns how many chunks those were.
+        """
+        self.fault = SpaceErased()
+        chunks = 0
+        with contextlib.suppress(Corrupt):  # the keys do not wait for what cannot be read, either
+            chunks = self._rotator.drop_all_files()
         try:
-            return self.store.scrub()
+            return chunks, self.store.scrub()
         finally:  # the keys do not wait for somebody who reads an old snapshot
             self.keys.destroy()
-            self.fault = SpaceErased()
             self._models.destroy()

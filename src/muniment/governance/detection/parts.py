@@ -1,8 +1,8 @@
 """Detection in the parts of messages: which texts are scanned, and how a part is shown with markers.
 
-The scanned texts are those of text and reasoning parts, addresses (`uri`), and, in arguments and results of tools,
-every string, every integer and every member name, each separately. Bytes, files, and the names and ids of tools are not
-scanned. A text whose detection failed is withheld completely.
+The scanned texts are those of text and reasoning parts, addresses (`uri`), names of attached files, and, in arguments
+and results of tools, every string, every integer and every member name, each separately. Bytes, files, and the names
+and ids of tools are not scanned. A text whose detection failed is withheld completely.
 """
 
 from __future__ import annotations
@@ -12,7 +12,15 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from muniment.events.message import Part, ReasoningPart, TextPart, ToolCallPart, ToolCallResponsePart, UriPart
+from muniment.events.message import (
+    AttachmentPart,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolCallResponsePart,
+    UriPart,
+)
 from muniment.governance.detection.scan import Detector, scan
 from muniment.governance.redaction import TextRange, WithheldRange, beside, replaced, stretches
 from muniment.governance.views import Reason
@@ -55,6 +63,11 @@ def found_in_member(name: str, text: str, detectors: Sequence[Detector]) -> tupl
     return tuple(ranges)
 
 
+def found_in_file_name(name: str, detectors: Sequence[Detector]) -> tuple[WithheldRange, ...]:
+    """Return the ranges of the name of a file that are withheld; an address may stand right before the extension."""
+    return beside(found_in(name, detectors), found_in(name.rpartition(".")[0], detectors))
+
+
 def marked(part: Part, detectors: Sequence[Detector], covered: tuple[WithheldRange, ...] = ()) -> MarkedPart:
     """Return a part with markers for findings and for the ranges that are `covered` by redactions."""
     if not detectors and not covered:
@@ -65,6 +78,9 @@ def marked(part: Part, detectors: Sequence[Detector], covered: tuple[WithheldRan
     if isinstance(part, UriPart):
         ranges = found_in(part.uri, detectors)
         return MarkedPart(replace(part, uri=replaced(part.uri, ranges)), ranges) if ranges else MarkedPart(part)
+    if isinstance(part, AttachmentPart):
+        ranges = found_in_file_name(part.name or "", detectors)
+        return MarkedPart(replace(part, name=replaced(part.name or "", ranges)), ranges) if ranges else MarkedPart(part)
     if isinstance(part, ToolCallPart):
         arguments, ranges = marked_json(part.arguments, detectors)
         return MarkedPart(replace(part, arguments=arguments), ranges) if ranges else MarkedPart(part)

@@ -37,7 +37,7 @@ class IncomingFiles:
             file = self._files[line.attachment] = IncomingFile(self._writer.entropy)
             tx.begin_part(file.part, BEFORE_ALL_MS)
         number, sealed = file.sealed(line.chunk)
-        tx.put_chunks(file.part, number, [sealed])
+        tx.put_chunks(file.part, number, [sealed], BEFORE_ALL_MS)
 
     def of(self, body: ContentBody | None) -> ContentBody | None:
         """Return content with its attachments as they are here; those that do not come in are let go of."""

@@ -2,7 +2,7 @@
 
 1. In one transaction: everything sealed is removed, cells and keys, and the last event is appended (`space.erased`);
    from then on the log takes no events from any process. The head is signed.
-2. The write-ahead log is emptied, and the final checkpoint is pinned.
+2. The chunks of attachments are removed, and the write-ahead log is emptied; the final checkpoint is pinned.
 3. All keys of the space are destroyed in `keys.json`: the space key, the index key, by which names were found, the
    signing key, and the name. Headers, tree and checkpoints stay, so that the audit and everything that was handed out
    before still verify.
@@ -26,7 +26,7 @@ from muniment.ledger.drafts import Change
 from muniment.log.port import Reader, ScrubReport
 from muniment.operations.approvals.gate import GuardedAct, GuardedRequest
 from muniment.operations.lifecycle.guard import Guard, Judgements
-from muniment.operations.lifecycle.receipt import OUTSIDE, event_proof
+from muniment.operations.lifecycle.receipt import OUTSIDE, chunks_place, event_proof
 from muniment.operations.lifecycle.refusals import append_space_refusal
 from muniment.operations.lifecycle.report import ErasedPlace, ErasureReceipt, HoldInForce, LifecycleReport
 from muniment.operations.lifecycle.reporting import Reporting
@@ -78,8 +78,7 @@ def erase_space(session: Session, request: LifecycleRequest) -> LifecycleReport:
     position = space.with_reserve(lambda: space.ledger.transact(plan))
     if position is None:
         return report
-    scrub = space.destroy_keys()
-    receipt = _receipt(space, position, report.affected_turns, scrub)
+    receipt = _receipt(space, position, report.affected_turns, *space.destroy_keys())
     return replace(report, changed=True, position=position, receipt=receipt)
 
 
@@ -113,7 +112,7 @@ def _judged(space: Space, reader: Reader, now_ms: int) -> SpaceJudgements:
     return SpaceJudgements(guard, judged, holds)
 
 
-def _receipt(space: Space, position: int, erased: int, scrub: ScrubReport) -> ErasureReceipt:
+def _receipt(space: Space, position: int, erased: int, chunks: int, scrub: ScrubReport) -> ErasureReceipt:
     with space.ledger.reader() as reader:
         signed = reader.latest_checkpoint()
         assert signed is not None, "it was signed with the event"
@@ -127,6 +126,7 @@ def _receipt(space: Space, position: int, erased: int, scrub: ScrubReport) -> Er
         places=[
             ErasedPlace(place="content of all events", done="removed, freed pages overwritten"),
             ErasedPlace(place="envelopes of all events", done="removed, freed pages overwritten"),
+            *chunks_place(chunks),
             ErasedPlace(place="write-ahead log", done=f"emptied, {scrub.wal_bytes} bytes left"),
             ErasedPlace(place="space key", done="every version destroyed"),
             ErasedPlace(place="index key", done="destroyed: no name leads anywhere, no digest can be tried"),

@@ -45,9 +45,7 @@ def erased_places(counts: Counter[str], rotation: Rotation[Any]) -> Iterator[Era
         yield ErasedPlace(place="envelopes", done=blind)
     if counts["beside"]:
         yield ErasedPlace(place="content recorded beside the turns", done=f"{counts['beside']} destroyed")
-    if rotation.chunks_removed:
-        removed = f"{rotation.chunks_removed} removed, freed pages overwritten; keys destroyed with the content"
-        yield ErasedPlace(place="chunks of attachments", done=removed)
+    yield from chunks_place(rotation.chunks_removed)
     yield ErasedPlace(place="digest of the turn's words", done="destroyed with its content cell")
     yield ErasedPlace(place="write-ahead log", done=f"emptied, {rotation.scrub.wal_bytes} bytes left")
     yield ErasedPlace(
@@ -55,6 +53,13 @@ def erased_places(counts: Counter[str], rotation: Rotation[Any]) -> Iterator[Era
     )
     yield from _indexes(rotation.indexes)
     yield ErasedPlace(place="memory of this process", done="nothing else of the words is cached")
+
+
+def chunks_place(chunks: int) -> Iterator[ErasedPlace]:
+    """Yield what an erasure did with the chunks of attachments, where there were any."""
+    if chunks:
+        removed = f"{chunks} removed, freed pages overwritten; keys destroyed with the content"
+        yield ErasedPlace(place="chunks of attachments", done=removed)
 
 
 def _indexes(carried: IndexesAfterRotation) -> Iterator[ErasedPlace]:

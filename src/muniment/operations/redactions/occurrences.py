@@ -3,7 +3,7 @@
 | where it stands | what is withheld |
 |---|---|
 | text, reasoning | exactly the range |
-| arguments and results of tools, addresses | the whole part |
+| arguments and results of tools, addresses, names of attached files | the whole part |
 | summary of a tool observation, label of a host reference | the whole field |
 | value of an attribute | nothing: it is counted, and only an erasure removes it |
 
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from muniment.events.changes import RedactionTarget
 from muniment.events.message import (
+    AttachmentPart,
     ReasoningPart,
     TextPart,
     ToolCallPart,
@@ -89,7 +90,7 @@ def _in_message(record: TurnRecord, message: int, judged: Judgement, find: FindS
             continue
         shown = judged.marked.get(part_label(message, index), part)
         target = RedactionTarget(message=message, part=index)
-        if isinstance(shown, ToolCallPart | ToolCallResponsePart | UriPart):
+        if isinstance(shown, ToolCallPart | ToolCallResponsePart | UriPart | AttachmentPart):
             yield from _first(Extent.PART, target, list(_values(shown)), find)
 
 
@@ -106,9 +107,12 @@ def _first(extent: Extent, target: RedactionTarget, texts: list[str], find: Find
             return
 
 
-def _values(part: ToolCallPart | ToolCallResponsePart | UriPart) -> Iterator[str]:
+def _values(part: ToolCallPart | ToolCallResponsePart | UriPart | AttachmentPart) -> Iterator[str]:
     if isinstance(part, UriPart):
         yield part.uri
+    elif isinstance(part, AttachmentPart):
+        name = part.name or ""
+        yield from (name, name.rpartition(".")[0])  # a detector may take the extension for a part of what it finds
     else:
         yield from _texts(part.arguments if isinstance(part, ToolCallPart) else part.response)
 

@@ -87,9 +87,9 @@ class Redactions(Group):
     ) -> RedactionPreview:
         """Find a text in everything that the raw owner sees, and show what a redaction would withhold.
 
-        Searches texts, reasoning, arguments and results of tools, addresses, summaries, labels and values of
-        attributes, each alone. The token of the report goes to `redactions.apply`. Changes nothing. Needs the view
-        `raw_owner`. Raises `transcript.unknown_conversation`, `request.limit_exceeded` for too many places,
+        Searches texts, reasoning, arguments and results of tools, addresses, names of files, summaries, labels and
+        values of attributes, each alone. The token of the report goes to `redactions.apply`. Changes nothing. Needs the
+        view `raw_owner`. Raises `transcript.unknown_conversation`, `request.limit_exceeded` for too many places,
         `request.invalid` for a text that says too little.
         """
         return _preview(self._session, sought, _named(views), limit)

@@ -21,12 +21,21 @@ from muniment.declaration.session import Session
 from muniment.errors import AliasConflict, Corrupt, LimitExceeded, TurnConflict
 from muniment.events.binding import deterministic
 from muniment.events.identity import ConversationId, ConversationKey, TurnId
-from muniment.events.records import FROM_ARCHIVE, AliasRecorded, ConversationOpened, EventKind, MetaBody, TurnContent
+from muniment.events.records import FROM_ARCHIVE, AliasRecorded, ConversationOpened, EventKind, TurnContent
 from muniment.events.turn import Turn, has_attachments
 from muniment.governance import admission
 from muniment.governance.admission import AdmittedTurn, SkipReason
 from muniment.governance.detection.before_commit import Replacements, without_detected
-from muniment.ledger.attached_files import attach, own_salts_of, said_of, uploads_of, without_tokens
+from muniment.ledger.attached_files import (
+    as_compared,
+    attach,
+    attachments_of,
+    own_salts_of,
+    root_under,
+    uploads_of,
+    with_roots,
+    without_tokens,
+)
 from muniment.ledger.drafts import Draft, draft, encoded
 from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
@@ -36,6 +45,7 @@ from muniment.space.space import Space
 
 if TYPE_CHECKING:
     from muniment.crypto.chunk import Upload
+    from muniment.kernel.digest import Salts
 
 NO_UPLOADS: Mapping[str, Upload] = {}
 ALREADY_COMMITTED = "turn_already_committed"
@@ -75,7 +85,8 @@ class PreparedTurn(NamedTuple):
     """A turn that is ready to be appended. `kept` is what admission left of it, `written` what detection left of that.
 
     `digest` is the keyed digest of the turn as it was handed over, `found_by` the one of its id. `uploads` are what its
-    attachments are made of, by the labels of their fields.
+    attachments are made of, by the labels of their fields. No part has the token of an upload any more: an erasure ends
+    tokens, and this turn waits for the transaction.
     """
 
     space: Space
@@ -150,7 +161,8 @@ def prepare(session: Session, turn: Turn) -> PreparedTurn | SkippedTurn:
     if not has_attachments(turn):
         return _made(space, turn, key, kept, now_ms)
     uploads = uploads_of(space.keys, kept.parts)
-    return _made(space, turn, key, replace(kept, parts=without_tokens(kept.parts)), now_ms, uploads)
+    turn, kept = as_compared(turn, kept.parts, uploads), replace(kept, parts=without_tokens(kept.parts))
+    return _made(space, turn, key, kept, now_ms, uploads)
 
 
 def _made(
@@ -162,7 +174,7 @@ def _made(
     uploads: Mapping[str, Upload] = NO_UPLOADS,
 ) -> PreparedTurn:
     """Make the event of what is kept of a turn, in a conversation."""
-    digest = _digest_of_words(space, turn, key, attached=bool(uploads))
+    digest = _digest_of_words(space, turn, key)
     content = _content(kept, digest)
     own_salts = own_salts_of(uploads) if uploads else None
     drafted = encoded(content, own_salts)
@@ -266,10 +278,13 @@ def _repeated(prepared: PreparedTurn, writer: Writer, stream: int | None, *, ali
     row, messages = opened.row, conversation.head.messages
     erased = opened.key is None
     if not erased:
-        _, content = space.ledger.words(opened)
+        salts, content = space.ledger.words(opened)
         erased = not content.digest  # a message was erased: nothing is left to compare with (decision 0007)
         archived = content.digest == FROM_ARCHIVE
-        same = _is_kept(prepared, opened.meta, content) if archived else content.digest == prepared.digest
+        if archived:
+            same = opened.meta == prepared.kept.meta and _is_kept(prepared, writer.tx, salts, content)
+        else:
+            same = content.digest == prepared.digest
         if not erased and not same:
             raise TurnConflict(at="turn")
         if alias_is_new and not archived:
@@ -287,13 +302,19 @@ def _repeated(prepared: PreparedTurn, writer: Writer, stream: int | None, *, ali
     )
 
 
-def _is_kept(prepared: PreparedTurn, meta: MetaBody, content: TurnContent) -> bool:
-    """Return whether a turn from an archive equals what is kept of this one, before or after detection."""
+def _is_kept(prepared: PreparedTurn, reader: Reader, salts: Salts, content: TurnContent) -> bool:
+    """Return whether the words from an archive equal what is kept of this turn, before or after detection.
+
+    Files came with salts of their own there: what was added now is read again, and its roots are made with those.
+    """
     spellings = [_content(admitted, FROM_ARCHIVE) for admitted in (prepared.kept, prepared.written)]
-    return meta == prepared.kept.meta and content in spellings
+    if with_roots(content, {}) not in [with_roots(spelling, {}) for spelling in spellings]:
+        return False
+    roots = {label: part.root for label, part in attachments_of(content)}
+    return roots == {label: root_under(reader, upload, salts, label) for label, upload in prepared.uploads.items()}
 
 
-def _digest_of_words(space: Space, turn: Turn, key: ConversationKey, *, attached: bool) -> bytes:
+def _digest_of_words(space: Space, turn: Turn, key: ConversationKey) -> bytes:
     """Return the keyed digest of a turn as it was handed over; text and a single text part are the same words."""
     messages = [
         (
@@ -302,7 +323,7 @@ def _digest_of_words(space: Space, turn: Turn, key: ConversationKey, *, attached
             message.speaker_id,
             message.speaker_kind,
             message.observed_ms,
-            message.parts() if not attached else said_of(space.keys, message.parts()),
+            message.parts(),
         )
         for message in turn.messages
     ]
