@@ -10,7 +10,7 @@ import string
 
 from msgspec import Struct
 
-from muniment.events.identity import Channel, ChatId, ConversationId, SubjectId, TurnId
+from muniment.events.identity import Channel, ChatId, ConversationId, ConversationKey, SubjectId, TurnId
 from muniment.events.message import (
     BlobPart,
     FilePart,
@@ -26,6 +26,7 @@ from muniment.events.message import (
 from muniment.events.references import HostReference
 from muniment.events.turn import Attribution, Source, ToolObservation, Turn
 from muniment.governance.views import View
+from muniment.memory.candidate import Candidate, ItemSource, Ruling, SemanticJudgement
 
 CHARACTERS = 20
 ALPHABET = string.ascii_lowercase + string.digits
@@ -39,7 +40,7 @@ FROM_BOTH = FROM_EXPORT | FROM_AUDIT
 class Canary(Struct, frozen=True, kw_only=True):
     """One canary: whether it is content, which an erasure destroys, and the exports that must not show it.
 
-    One that is `attached` is in the bytes of a file, which no export has.
+    One that is `attached` is in the bytes of a file, or in memory, which no export has.
     """
 
     text: str
@@ -68,6 +69,26 @@ class Aviary:
     def file(self) -> bytes:
         """Return the bytes of a file, with a new canary in it."""
         return b"a file of " + self._new(is_content=True, hidden_from=frozenset(View), attached=True).encode()
+
+    def remembered(self) -> str:
+        """Return a new canary that a memory item says."""
+        return self._new(is_content=True, hidden_from=frozenset(View), attached=True)
+
+    def candidate(self, turn: Turn) -> Candidate:
+        """Return a candidate with a canary in every field that takes one, which rests on a turn."""
+        key = ConversationKey(conversation=ConversationId(turn.conversation or ""), channel=Channel(turn.channel))
+        return Candidate(
+            id=self.name(FROM_EXPORT),
+            subject=turn.subject,
+            kind="fact",
+            topic=self.remembered(),
+            text=self.remembered(),
+            keywords=[self.remembered()],
+            tags=[self.remembered()],
+            entities=[self.remembered()],
+            evidence=[ItemSource(conversation=key, turn=turn.turn)],
+            judgement=SemanticJudgement(decision=Ruling.ACCEPT),
+        )
 
     def _new(self, *, is_content: bool, hidden_from: frozenset[View], attached: bool = False) -> str:
         text = "".join(self._chance.choices(ALPHABET, k=CHARACTERS - 1)) + self._chance.choice(string.digits)

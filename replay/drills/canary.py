@@ -31,9 +31,11 @@ from muniment.events.message import TextPart
 from muniment.events.turn import Turn
 from muniment.governance.views import View
 from muniment.kernel.digest import unb64url
+from muniment.memory.amendment import CorrectItem
+from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.runtime.runtime import Runtime
 from replay.bench.contestants import PlainRows
-from replay.drills.canaries import Aviary, Canary
+from replay.drills.canaries import FROM_EXPORT, Aviary, Canary
 from replay.drills.dump import cells_of, indexes_of
 from replay.drills.outcome import Outcome
 from replay.drills.search import NEEDLE_BYTES, Needles, files_below, nameless_files, spelled
@@ -77,6 +79,7 @@ class Drill:
         self.looked_at = 0
         self.turns: list[Turn] = []
         self.keys: list[ConversationKey] = []
+        self.items: list[tuple[str, str]] = []  # subject and id of the one item of each conversation
 
     def run(self, count: int) -> None:
         """Commit, look; export, look; erase, look; close, look."""
@@ -119,10 +122,21 @@ class Drill:
             turn = self.aviary.turn(key.conversation, key.channel)
             self.turns.append(turn)
             runtime.transcripts.commit(self._with_file(runtime, turn))
+        self._remember(runtime, self.turns[-1])
         if number % 4 == 1:
             self._request(runtime, number, Transition.MASK)
             self._request(runtime, number, Transition.UNMASK)
         self.aviary.conversation += 1
+
+    def _remember(self, runtime: Runtime, turn: Turn) -> None:
+        """Record a memory item about a turn, and correct it."""
+        candidate = self.aviary.candidate(turn)
+        report = runtime.memory.remember([candidate], self.aviary.name(FROM_EXPORT))
+        if not report.recorded:
+            self.failures.append("a memory item was not recorded")
+        self.items.append((turn.subject, candidate.id or ""))
+        change, requester = CorrectItem(text=self.aviary.remembered()), self.aviary.name(FROM_EXPORT)
+        runtime.memory.amend(candidate.id or "", change, self.aviary.remembered(), requester)
 
     def _with_file(self, runtime: Runtime, turn: Turn) -> Turn:
         """Return a turn with a file whose bytes, name and types are looked for, too."""
@@ -146,6 +160,8 @@ class Drill:
     def _erase(self, runtime: Runtime, conversations: range) -> None:
         for number in conversations:
             self._request(runtime, number, Transition.ERASE)
+            subject, item = self.items[number]
+            runtime.memory.forget(subject, ForgetTarget(item=item), self.aviary.name(), self.aviary.name())
 
     # --- looking ------------------------------------------------------------------------------------------------------
 
