@@ -79,6 +79,7 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
     return (
         with_files(runtime)
         | about_memory(runtime)
+        | about_the_store(runtime)
         | {
             "transcripts.commit": lambda: runtime.transcripts.commit(plain_turn(1)),
             "transcripts.commit_many": lambda: runtime.transcripts.commit_many([plain_turn(1)]),
