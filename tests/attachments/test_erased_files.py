@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from muniment.crypto.chunk import CHUNK_BYTES
-from muniment.errors import Corrupt, InvalidInput, SpaceErased, WordsErased
+from muniment.errors import Corrupt, InvalidInput, MunimentError, SpaceErased, StoreFull, WordsErased
 from muniment.events.identity import TurnId
 from muniment.events.records import EventKind
 from muniment.governance.views import Reason, View
@@ -151,11 +151,12 @@ def test_the_files_of_a_space_whose_erasure_was_cut_short_are_removed_at_the_nex
     world.runtime = open_store(world.home, "another", space="another")
 
 
+@pytest.mark.parametrize("fault", [Corrupt(at="chunks", problem="damaged"), StoreFull()])
 def test_the_keys_of_a_space_do_not_wait_for_files_that_cannot_be_removed(
-    world: FileWorld, monkeypatch: pytest.MonkeyPatch
+    fault: MunimentError, world: FileWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_store: Store) -> int:
-        raise Corrupt(at="chunks", problem="damaged")
+        raise fault
 
     keys = next(path for path in world.store.glob("spaces/*/keys.json"))
     with monkeypatch.context() as patched:

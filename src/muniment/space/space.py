@@ -236,12 +236,14 @@ class Space(NeverPickled):
     def destroy_keys(self) -> tuple[int, ScrubReport]:
         """Destroy the keys of a space whose log has ended; every later use raises `SpaceErased`.
 
-        The chunks of its attachments go before, because nobody comes back for them: where that is interrupted, the
-        next opening goes on. Returns how many chunks those were.
+        The chunks of its attachments go before, because nobody comes back for them: after a crash the next opening goes
+        on. Returns how many chunks those were.
         """
         self.fault = SpaceErased()
         chunks = 0
-        with contextlib.suppress(Corrupt):  # the keys do not wait for what cannot be read, either
+        with contextlib.suppress(
+            MunimentError
+        ):  # the keys wait neither for what is damaged nor for a disk that refuses
             chunks = self._rotator.drop_all_files()
         try:
             return chunks, self.store.scrub()
