@@ -19,6 +19,7 @@ from muniment.governance.limits import Limits
 from muniment.governance.policy import Policy
 from muniment.governance.views import Reason, View
 from muniment.kernel.sources import FixedClock
+from muniment.ledger.ledger import Ledger
 from muniment.memory.amendment import (
     ChangeItemPrivacy,
     CorrectItem,
@@ -101,6 +102,38 @@ def test_what_is_only_deferred_or_refused_appends_nothing(world: World) -> None:
 def test_nothing_is_learned_from_a_turn_that_nobody_is_shown(transition: Transition, world: World) -> None:
     world.with_turns(1).request(transition, 1)
     assert remember(world).reason == "evidence_hidden"
+
+
+def test_a_turn_that_is_masked_in_the_last_moment_is_no_evidence(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is decided before the transaction is decided again inside it."""
+    world.with_turns(2)
+    transact = Ledger.transact
+
+    def masking_first(turn: int) -> None:
+        def late(ledger: Ledger, plan: Any) -> Any:
+            monkeypatch.undo()
+            world.masked(turn)
+            return transact(ledger, plan)
+
+        monkeypatch.setattr(Ledger, "transact", late)
+
+    masking_first(1)
+    assert remember(world).reason == "evidence_hidden"
+    remember(world, "Lives in Rome", 2, id="i-2")
+    rests = [ItemSource(conversation=key_of(), turn=TurnId("turn-2"))]
+    masking_first(2)
+    with pytest.raises(InvalidInput):
+        amend(world, "i-2", SupersedeItem(text="Lives in Bern", evidence=rests))
+    assert texts(world) == ["Lives in Rome"]
+
+
+def test_nobody_learns_by_an_id_what_is_said_of_somebody_else(world: World) -> None:
+    world.with_turns(1)
+    remember(world, id="i-1")
+    bob = world.runtime.restricted(Access(subject="bob")).memory
+    for text in ("Lives in Oslo", "Lives in Rome"):
+        with pytest.raises(Conflict):
+            bob.remember([candidate(text, None, id="i-1", subject="bob")], "bob")
 
 
 def test_what_is_malformed_or_too_large_is_refused_by_its_place(world: World) -> None:

@@ -241,9 +241,7 @@ class Space(NeverPickled):
         """
         self.fault = SpaceErased()
         chunks = 0
-        with contextlib.suppress(
-            MunimentError
-        ):  # the keys wait neither for what is damaged nor for a disk that refuses
+        with contextlib.suppress(MunimentError):  # the keys wait for nothing that is damaged, and for no disk
             chunks = self._rotator.drop_all_files()
         try:
             return chunks, self.store.scrub()

@@ -30,8 +30,9 @@ from muniment.memory.amendment import (
 )
 from muniment.memory.fold import MemoryItem
 from muniment.operations.memory.item_sources import Derived, derived_from, known_to, stream_of
-from muniment.operations.memory.prepared_items import PreparedItem, Writing, prepared_successor
+from muniment.operations.memory.prepared_items import PreparedItem, Writing
 from muniment.operations.memory.remember import record_item
+from muniment.operations.memory.successors import prepared_successor, require_shown
 
 
 class AmendReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -145,6 +146,7 @@ def _append(
     if refusal is not None:
         return _report(asked, item, refusal)
     if isinstance(prepared, PreparedItem):
+        require_shown(prepared, space, writer.tx)
         position = record_item(space, writer, prepared, asked.request.reason, _writing(asked))
         return _report(asked, item, None, position=position, successor=prepared.meta.item)
     refs, stream = {"turn": item.number}, stream_of(writer.tx, item)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import StrEnum
 from typing import NamedTuple
 
 from muniment.declaration.session import Session
-from muniment.errors import Conflict, InvalidInput, LimitExceeded
+from muniment.errors import LimitExceeded
 from muniment.events.identity import check_name
 from muniment.events.memory_items import ItemContent, ItemKind, ItemMeta
 from muniment.governance.detection.parts import marked_text
 from muniment.log.port import Reader
-from muniment.memory.amendment import SupersedeItem
-from muniment.memory.candidate import Candidate, Ruling, RulingReason, SemanticJudgement, ruling
+from muniment.memory.candidate import Candidate, Ruling, RulingReason, ruling
 from muniment.memory.fold import MemoryItem
 from muniment.memory.kinds import WHOLE, kind_named
 from muniment.memory.likeness import normalised
@@ -21,19 +19,16 @@ from muniment.memory.merging import Incoming, sources_of
 from muniment.operations.memory.item_sources import Derived, derived_from
 from muniment.operations.memory.source_phases import is_gone, source_phase
 from muniment.operations.provenance.derivations import PreparedDerivation
+from muniment.space.space import Space
 
-
-class SourceReason(StrEnum):
-    """Why the evidence of a candidate is not accepted."""
-
-    HIDDEN = "evidence_hidden"
+EVIDENCE_HIDDEN = "evidence_hidden"
 
 
 class Undecided(NamedTuple):
     """A candidate that is not accepted, and why."""
 
     ruling: Ruling
-    reason: RulingReason | SourceReason
+    reason: RulingReason
 
 
 class Writing(NamedTuple):
@@ -53,10 +48,16 @@ class PreparedItem(NamedTuple):
     content: ItemContent
     derivations: list[PreparedDerivation]
 
-    def is_same(self, kept: ItemContent) -> bool:
-        """Tell whether an item says the same in the same slot."""
-        told = self.content
-        return (kept.topic, normalised(kept.text)) == (told.topic, normalised(told.text))
+    def is_same(self, item: MemoryItem) -> bool:
+        """Tell whether an item says the same of the same subject in the same slot; one that is forgotten may have."""
+        whose, kept, told = self.candidate, item.content, self.content
+        if (item.subject, item.plane, item.meta.kind) != (whose.subject, whose.plane, self.meta.kind):
+            return False
+        return kept is None or (kept.topic, normalised(kept.text)) == (told.topic, normalised(told.text))
+
+    def rests_on_nothing_hidden(self, space: Space, reader: Reader) -> bool:
+        """Tell whether the words of all turns that it rests on are still shown to somebody."""
+        return not any(is_gone(source_phase(space, reader, link.body.source)) for link in self.derivations)
 
     @property
     def incoming(self) -> Incoming:
@@ -76,7 +77,7 @@ def check_candidate(session: Session, candidate: Candidate, at: str) -> None:
     for name, text in (("subject", candidate.subject), ("id", candidate.id)):
         if text is not None:
             check_name(text, at=f"{at}.{name}")
-    limit, size = session.space.limits.item_bytes_max, sum(len(text.encode()) for text in _texts(candidate))
+    limit, size = session.space.limits.item_bytes_max, sum(len(text.encode()) + 1 for text in _texts(candidate))
     if size > limit:
         raise LimitExceeded(at=at, problem="too_large", limit=limit, found=size)
 
@@ -101,8 +102,6 @@ def prepared_item(
         derived_from(session, reader, whose, source, f"{at}.evidence[{number}]", writing.now_ms)
         for number, source in enumerate(candidate.evidence)
     ]
-    if any(is_gone(source_phase(space, reader, derivation.body.source)) for derivation in derivations):
-        return Undecided(Ruling.REFUSE, SourceReason.HIDDEN)
     return PreparedItem(
         candidate=candidate,
         slot=space.notebooks.slot_name(candidate.subject, candidate.plane, kind, candidate.topic),
@@ -148,33 +147,3 @@ def _content(session: Session, candidate: Candidate) -> ItemContent:
         tags=marked(candidate.tags),
         entities=marked(candidate.entities),
     )
-
-
-def prepared_successor(
-    session: Session, reader: Reader, item: MemoryItem, amendment: SupersedeItem, writing: Writing
-) -> PreparedItem:
-    """Return the item that takes the place of one, or refuse what may not."""
-    assert item.content is not None, "an item in use has words"
-    candidate = Candidate(
-        subject=item.subject,
-        plane=item.plane,
-        kind=item.meta.kind,
-        topic=item.content.topic,
-        text=amendment.text,
-        id=amendment.id,
-        privacy=item.privacy,
-        confidence=amendment.confidence,
-        freshness=item.meta.freshness,
-        scope=item.scope,
-        pinned=item.pinned,
-        evidence=amendment.evidence,
-        attested=True,
-        judgement=SemanticJudgement(decision=Ruling.ACCEPT),
-    )
-    check_candidate(session, candidate, "amendment")
-    prepared = prepared_item(session, reader, candidate, writing, "amendment")
-    if isinstance(prepared, Undecided):
-        raise InvalidInput(at="amendment.evidence", problem=prepared.reason)
-    if session.space.notebooks.item(reader, prepared.meta.item) is not None:
-        raise Conflict(at="id", problem="taken")
-    return prepared

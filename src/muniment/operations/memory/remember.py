@@ -22,7 +22,14 @@ from muniment.log.port import Reader
 from muniment.memory.candidate import Candidate, Ruling
 from muniment.memory.fold import MemoryItem
 from muniment.memory.merging import Merge, MergeOutcome, MergeReason, in_use, merged
-from muniment.operations.memory.prepared_items import PreparedItem, Undecided, Writing, check_candidate, prepared_item
+from muniment.operations.memory.prepared_items import (
+    EVIDENCE_HIDDEN,
+    PreparedItem,
+    Undecided,
+    Writing,
+    check_candidate,
+    prepared_item,
+)
 from muniment.operations.provenance.derivations import Positions, append_derivation
 from muniment.space.space import Space
 
@@ -89,6 +96,8 @@ def _decided(space: Space, reader: Reader, prepared: PreparedItem | Undecided) -
     known = _known(space, reader, prepared)
     if known is not None:
         return known
+    if not prepared.rests_on_nothing_hidden(space, reader):
+        return RememberedCandidate(decision=Ruling.REFUSE, reason=EVIDENCE_HIDDEN, changed=False)
     history = space.notebooks.in_slot(reader, prepared.slot)
     return _merged(merged(prepared.incoming, history), history)
 
@@ -98,7 +107,7 @@ def _known(space: Space, reader: Reader, prepared: PreparedItem) -> RememberedCa
     item = space.notebooks.item(reader, prepared.meta.item)
     if item is None:
         return None
-    if item.content is not None and not prepared.is_same(item.content):
+    if not prepared.is_same(item):
         raise Conflict(at="id", problem="taken")
     return RememberedCandidate(
         decision=Ruling.REFUSE if item.content is None else Ruling.ACCEPT,

@@ -1,0 +1,54 @@
+"""The item that takes the place of another one because somebody says so: in the same slot, for the same audience."""
+
+from __future__ import annotations
+
+from muniment.declaration.session import Session
+from muniment.errors import Conflict, InvalidInput
+from muniment.log.port import Reader
+from muniment.memory.amendment import SupersedeItem
+from muniment.memory.candidate import Candidate, Ruling, SemanticJudgement
+from muniment.memory.fold import MemoryItem
+from muniment.operations.memory.prepared_items import (
+    EVIDENCE_HIDDEN,
+    PreparedItem,
+    Writing,
+    check_candidate,
+    prepared_item,
+)
+from muniment.space.space import Space
+
+
+def prepared_successor(
+    session: Session, reader: Reader, item: MemoryItem, amendment: SupersedeItem, writing: Writing
+) -> PreparedItem:
+    """Return the item that takes the place of one, or refuse what may not."""
+    assert item.content is not None, "an item in use has words"
+    candidate = Candidate(
+        subject=item.subject,
+        plane=item.plane,
+        kind=item.meta.kind,
+        topic=item.content.topic,
+        text=amendment.text,
+        id=amendment.id,
+        privacy=item.privacy,
+        confidence=amendment.confidence,
+        freshness=item.meta.freshness,
+        scope=item.scope,
+        pinned=item.pinned,
+        evidence=amendment.evidence,
+        attested=True,
+        judgement=SemanticJudgement(decision=Ruling.ACCEPT),
+    )
+    check_candidate(session, candidate, "amendment")
+    prepared = prepared_item(session, reader, candidate, writing, "amendment")
+    assert isinstance(prepared, PreparedItem), "it is attested, judged, and of a kind that is there"
+    require_shown(prepared, session.space, reader)
+    if session.space.notebooks.item(reader, prepared.meta.item) is not None:
+        raise Conflict(at="id", problem="taken")
+    return prepared
+
+
+def require_shown(successor: PreparedItem, space: Space, reader: Reader) -> None:
+    """Refuse a successor that rests on a turn whose words nobody is shown."""
+    if not successor.rests_on_nothing_hidden(space, reader):
+        raise InvalidInput(at="amendment.evidence", problem=EVIDENCE_HIDDEN)
