@@ -83,8 +83,9 @@ def space_of(world: World) -> Space:
 def asked(world: World, query: str = "anything") -> tuple[SemanticCoverage, str | None, Scores | None]:
     """Ask as a search does, by meaning alone: how far it counted, why not, and the cosine of each document."""
     space = space_of(world)
-    with space.indexes.caught_up(View.HOST_UI) as (index, reader):
-        embed_newest(space, View.HOST_UI, index, reader)
+    with space.indexes.caught_up(View.HOST_UI) as caught:
+        embed_newest(space, View.HOST_UI, caught)
+        index = caught.current
         scores = index.similarity(query)
         return *coverage(space, index), None if scores is None else scores[index.every()]
 

@@ -41,7 +41,7 @@ def rebuilt(runtime: Runtime, view: View = View.HOST_UI) -> bytes:
 
     space = runtime._session.space
     [one] = (
-        Indexes(space.ledger, space.transcript, space.detection, IndexMemory(2**30), None).digests([view]).of.values()
+        Indexes(space.ledger, space.notebooks, space.detection, IndexMemory(2**30), None).digests([view]).of.values()
     )
     return one
 

@@ -58,7 +58,7 @@ def nowhere(world: FileWorld, word: str) -> None:
         assert found(world.runtime, word, view) == []
         if view is not View.OPERATOR_AUDIT:
             assert digest(world.runtime, view) == rebuilt(world.runtime, view)
-    for of_view in world.runtime._session.space.indexes._of_views.values():
+    for of_view in world.runtime._session.space.indexes._by_name.values():
         if of_view._index is not None:
             assert not any(tail in term for term in of_view._index.postings._numbers)
 
@@ -87,7 +87,7 @@ def test_erased_words_are_in_no_index_when_the_receipt_comes(kept: FileWorld, wh
     assert told["search indexes at rest"].startswith(f"{rewritten} encrypted again" if rewritten else "there were none")
     assert at_rest(kept, one) == []
     assert len(at_rest(kept, other)) == rewritten
-    for of_view in kept.runtime._session.space.indexes._of_views.values():
+    for of_view in kept.runtime._session.space.indexes._by_name.values():
         assert of_view._index is None or one not in of_view._index.postings._numbers
     nowhere(kept, one)
     assert found(kept.runtime, other) == [f"keep {other} here"]
@@ -199,7 +199,7 @@ def test_an_erasure_between_two_parts_of_a_rebuild_is_kept(kept: FileWorld, monk
         parts.append(done)
         if len(parts) == 2:
             assert kept.request(Transition.ERASE, 2).changed
-            [of_view] = [each for each in space.indexes._of_views.values() if each._index is not None]
+            [of_view] = [each for each in space.indexes._by_name.values() if each._index is not None]
             assert of_view._index is not None
             assert one not in of_view._index.postings._numbers
 

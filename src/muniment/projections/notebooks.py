@@ -29,9 +29,12 @@ from muniment.ledger.ledger import Ledger, OpenedEvent
 from muniment.log.port import Reader, SealedRow, StreamHead
 from muniment.memory.fold import ItemChange, MemoryItem, folded
 from muniment.memory.kinds import slot_topic
+from muniment.projections.change_fold import Changes
+from muniment.projections.change_positions import ChangePositions
 from muniment.projections.transcript import Transcript
 
 BATCH = 500
+FEW = 64  # items whose changes are looked up one by one; for more of them all changes of the notebook are read
 
 
 class Notebooks:
@@ -39,7 +42,8 @@ class Notebooks:
 
     def __init__(self, ledger: Ledger, transcript: Transcript) -> None:
         self._ledger = ledger
-        self._transcript = transcript
+        self.transcript = transcript
+        self._positions = ChangePositions()
 
     # --- finding ------------------------------------------------------------------------------------------------------
 
@@ -62,7 +66,7 @@ class Notebooks:
     def head(self, reader: Reader, subject: str, plane: MemoryPlane) -> StreamHead | None:
         """Return the head of a notebook, or None when there is none."""
         stream = self._ledger.names.find(reader, self.notebook_name(subject, plane))
-        return None if stream is None else self._transcript.head(reader, stream)
+        return None if stream is None else self.transcript.head(reader, stream)
 
     def heads(self, reader: Reader, subject: str) -> Iterator[StreamHead]:
         """Yield the heads of all notebooks of a subject."""
@@ -72,7 +76,7 @@ class Notebooks:
     def every_head(self, reader: Reader) -> Iterator[StreamHead]:
         """Yield the heads of all notebooks of the space, in log order."""
         for row in reader.of_kind(EventKind.NOTEBOOK_OPENED):
-            yield self._transcript.head(reader, row.stream)
+            yield self.transcript.head(reader, row.stream)
 
     def opening(self, reader: Reader, stream: int) -> NotebookOpened:
         """Return whose items a notebook has."""
@@ -103,7 +107,7 @@ class Notebooks:
         row = reader.sealed(position)
         if row is None or row.turn_seq is None:
             raise Corrupt(at=f"position {position}", problem="rows_missing")
-        head = self._transcript.head(reader, row.stream)
+        head = self.transcript.head(reader, row.stream)
         (item,) = self.items(reader, head, [row.turn_seq])
         return item
 
@@ -118,8 +122,10 @@ class Notebooks:
         wanted = range(1, head.turns + 1) if numbers is None else list(numbers)
         if not wanted:
             return
-        opened, steps = self.opening(reader, head.stream), self._transcript.changes(reader, head).steps
-        changes = self.changes(reader, head)
+        opened, known = self.opening(reader, head.stream), self.transcript.changes(reader, head)
+        few = len(wanted) <= FEW
+        changes = self._changes_of(reader, head, known, wanted) if few else self.changes(reader, head)
+        steps = known.steps
         for row in self._rows(reader, head, wanted):
             number = row.turn_seq or 0
             item = self._recorded(self._ledger.open(row), opened, is_erased=phase_of(number, steps) is Phase.ERASED)
@@ -133,16 +139,32 @@ class Notebooks:
     def changes(self, reader: Reader, head: StreamHead) -> defaultdict[int, list[ItemChange]]:
         """Return what targets the items of a notebook, by their numbers, in log order."""
         found: defaultdict[int, list[ItemChange]] = defaultdict(list)
-        for row in self._transcript.change_rows(reader, head):
-            header, _ = self._ledger.header(row)
-            body = self._ledger.open(row).meta
-            if not isinstance(body, ItemRevised | ItemRetired):
-                raise Corrupt(at=f"position {row.position}", problem="change")
-            change = ItemChange(position=row.position, time_ms=row.time, reason=header.reason or "", body=body)
-            first, last = span_of(header.about)
+        for row in self.transcript.change_rows(reader, head):
+            change = self._opened_change(row)
+            first, last = span_of(self._ledger.header(row)[0].about)
             for number in range(first, (last or first) + 1):
                 found[number].append(change)
         return found
+
+    def _changes_of(
+        self, reader: Reader, head: StreamHead, known: Changes, numbers: Iterable[int]
+    ) -> dict[int, list[ItemChange]]:
+        """Return what targets some items, by their numbers, in log order: their changes alone are read."""
+        positions = self._positions.of(head.stream, known, numbers)
+        return {number: [self._change(reader, position) for position in found] for number, found in positions.items()}
+
+    def _change(self, reader: Reader, position: int) -> ItemChange:
+        row = reader.sealed(position)
+        if row is None:
+            raise Corrupt(at=f"position {position}", problem="changes_missing")
+        return self._opened_change(row)
+
+    def _opened_change(self, row: SealedRow) -> ItemChange:
+        header, _ = self._ledger.header(row)
+        body = self._ledger.open(row).meta
+        if not isinstance(body, ItemRevised | ItemRetired):
+            raise Corrupt(at=f"position {row.position}", problem="change")
+        return ItemChange(position=row.position, time_ms=row.time, reason=header.reason or "", body=body)
 
     def _rows(self, reader: Reader, head: StreamHead, numbers: range | list[int]) -> Iterator[SealedRow]:
         if isinstance(numbers, range):

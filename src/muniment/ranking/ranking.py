@@ -35,7 +35,9 @@ class Ranked(NamedTuple):
     """The hits of a question, best first: their numbers, scores, and the part of each signal in the score.
 
     `matching` tells which match by themselves; the others are beside such a one. `matches` counts the documents that
-    match, also those that are not among the hits; not `complete`: there may be more.
+    match, also those that are not among the hits; not `complete`: there may be more. `keyword_best` is the best keyword
+    score as a share of what is possible, `semantic_best` how far the best cosine is above the mean; answers of two
+    indexes are compared by these.
     """
 
     rows: Rows
@@ -44,6 +46,8 @@ class Ranked(NamedTuple):
     matching: NDArray[np.bool_]
     matches: int
     complete: bool = True
+    keyword_best: float = 0.0
+    semantic_best: float = 0.0
 
 
 def rank(
@@ -82,7 +86,13 @@ def _ranked(question: ParsedQuestion, columns: Columns, candidates: Rows, own: O
         weighted[name] = weight * signal(columns, rows, field) if weight else np.zeros(len(rows))
     ordered = _ordered(columns, rows, weighted, limit)
     matching = np.isin(ordered.rows, own.rows[found])
-    return ordered._replace(matching=matching, matches=len(found), complete=own.complete)
+    return ordered._replace(
+        matching=matching,
+        matches=len(found),
+        complete=own.complete,
+        keyword_best=own.keyword_best,
+        semantic_best=own.semantic_best,
+    )
 
 
 class OwnScores(NamedTuple):
@@ -94,6 +104,8 @@ class OwnScores(NamedTuple):
     semantic: Scores
     total: Scores
     complete: bool
+    keyword_best: float
+    semantic_best: float
 
     def of(self, rows: Rows) -> dict[str, Scores]:
         """Return them for some rows; 0 for all others."""
@@ -105,10 +117,11 @@ class OwnScores(NamedTuple):
 
 
 def _own_scores(corpus: Corpus, question: ParsedQuestion, candidates: Rows, weights: Weights | None) -> OwnScores:
-    keyword, complete = corpus.scored(question.phrases, candidates)
+    keyword, complete, most = corpus.scored(question.phrases, candidates)
     if question.names:
         of_names = corpus.scored(question.names, candidates)
         keyword, complete = keyword + NAME_SHARE * of_names.scores, complete and of_names.complete
+        most += NAME_SHARE * of_names.most
     wanted = question.meaning and (weights is None or weights.semantic > 0)
     cosines = corpus.similarity(question.meaning, candidates) if wanted else None
     if weights is None:
@@ -116,10 +129,13 @@ def _own_scores(corpus: Corpus, question: ParsedQuestion, candidates: Rows, weig
     if cosines is None and not question.only_times:
         some = np.flatnonzero(keyword)
         candidates, keyword = candidates[some], keyword[some]
-    keyword = signals.scaled(keyword)
-    semantic = np.zeros(len(keyword)) if cosines is None else weights.semantic * signals.semantic(cosines, keyword)
+    keyword_best = float(keyword.max(initial=0.0)) / most if most else 0.0
+    keyword, semantic_best = signals.scaled(keyword), 0.0
+    semantic = np.zeros(len(keyword))
+    if cosines is not None:
+        semantic, semantic_best = weights.semantic * signals.semantic(cosines, keyword), signals.nearest(cosines)
     keyword = weights.keyword * keyword
-    return OwnScores(weights, candidates, keyword, semantic, keyword + semantic, complete)
+    return OwnScores(weights, candidates, keyword, semantic, keyword + semantic, complete, keyword_best, semantic_best)
 
 
 class Priors(NamedTuple):

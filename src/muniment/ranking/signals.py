@@ -34,13 +34,27 @@ def scaled(values: Scores) -> Scores:
 
 def semantic(cosines: Scores, keyword: Scores) -> Scores:
     """Return how far cosines are above their mean; without a vector (nan), the keyword score stands in."""
-    known = np.flatnonzero(~np.isnan(cosines))
+    known, above = _above_mean(cosines)
     scores = keyword.copy()
     if len(known):
-        steps = np.rint(cosines[known] * COSINE_STEPS).astype(np.int64)
-        above = np.maximum(steps - int(steps.sum()) / len(steps), 0)
         scores[known] = scaled(above) if above.max() >= NEAR_COSINE * COSINE_STEPS else 0
     return scores
+
+
+def nearest(cosines: Scores) -> float:
+    """Return how far the best cosine is above their mean; 0 where it is not far enough to make anything similar."""
+    _, above = _above_mean(cosines)
+    best = float(above.max(initial=0.0)) / COSINE_STEPS
+    return best if best >= NEAR_COSINE else 0.0
+
+
+def _above_mean(cosines: Scores) -> tuple[Rows, Scores]:
+    """Return the places of known cosines, and how many steps each of these is above their mean."""
+    known = np.flatnonzero(~np.isnan(cosines))
+    if not len(known):
+        return known, np.zeros(0)
+    steps = np.rint(cosines[known] * COSINE_STEPS).astype(np.int64)
+    return known, np.maximum(steps - int(steps.sum()) / len(steps), 0)
 
 
 def spread(columns: Columns, rows: Rows, own: Scores) -> Scores:

@@ -16,6 +16,7 @@ from muniment.governance.judgement import TurnRecord, judge
 from muniment.governance.shown_speaker import shown_speakers
 from muniment.governance.views import View
 from muniment.search.document_table import SearchDocument
+from muniment.search.partitions import MESSAGES, partition
 
 SEARCHED = frozenset({Role.USER, Role.ASSISTANT})
 NEVER_SEARCHED = frozenset(
@@ -31,6 +32,7 @@ def documents(record: TurnRecord, view: View, detection: ViewDetection) -> list[
     judged = judge(view, record, detection)
     shown: list[SearchDocument] = []
     speakers = shown_speakers(meta.messages, meta.actor)
+    part = partition(MESSAGES, meta.actor.subject or "")
     for place, head in enumerate(meta.messages):
         if judged.messages[place] is not None or head.role not in SEARCHED or head.authority in NEVER_SEARCHED:
             continue
@@ -46,7 +48,10 @@ def documents(record: TurnRecord, view: View, detection: ViewDetection) -> list[
         if text:
             speaker, _ = speakers[place]
             time_ms = head.observed_ms or record.time_ms
-            shown.append(SearchDocument(message=place, role=head.role, speaker=speaker, time_ms=time_ms, text=text))
+            document = SearchDocument(
+                message=place, role=head.role, speaker=speaker, time_ms=time_ms, text=text, partition=part
+            )
+            shown.append(document)
     return shown
 
 

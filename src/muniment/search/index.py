@@ -23,6 +23,7 @@ from muniment.search import bm25
 from muniment.search.conversation_rows import ConversationIndex
 from muniment.search.document_table import DocumentTable, Passages, SearchDocument, split_passages
 from muniment.search.meaning import Meaning
+from muniment.search.partitions import Partitions
 from muniment.search.postings import PLACES_MAX, Postings
 from muniment.search.speakers import Speakers
 from muniment.search.terms import Tokenizer
@@ -32,7 +33,7 @@ DEAD_SHARE = 4  # when more than one in so many rows is dead, the index is compa
 DEAD_ROWS_MAX = 1000  # stay where they are
 
 PLACE_OF_ROLE = {role: place for place, role in enumerate(ROLES)}
-CONTENTS = ("turn", "message", "time_ms", "role", "speaker", "archived", "session")
+CONTENTS = ("turn", "message", "time_ms", "role", "speaker", "archived", "session", "partition", "until_ms")
 
 
 class IndexHead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,15 +42,20 @@ class IndexHead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     size: int
     places: int
     speakers: list[str]
+    partitions: list[str]
 
 
 _head = Decoder(IndexHead)
 
 
 class Index:
-    """Documents and terms of what a view shows, as of the first `size` events of a log. For one thread at a time."""
+    """Documents and terms of what a view shows, as of the first `size` events of a log. For one thread at a time.
 
-    def __init__(self) -> None:
+    Documents of a conversation are `linked` to those before and after them. Memory items stand alone.
+    """
+
+    def __init__(self, *, linked: bool = True) -> None:
+        self._linked = linked
         self.size = 0
         self.age = 0  # grows when passages get new numbers
         self.tokenizer = Tokenizer()
@@ -60,6 +66,7 @@ class Index:
         self._conversations = ConversationIndex(self._rows)
         self._unlinked: set[int] = set()  # conversations in which a turn changed, or came late
         self._speakers = Speakers(self.tokenizer.words)
+        self.partitions = Partitions()
         self._next = 0
         self._columns: Columns | None = None
 
@@ -86,7 +93,8 @@ class Index:
         self._columns = None
         is_next = turn > conversation.last_turn and stream not in self._unlinked
         first = len(self._rows)
-        self._add((stream, turn), documents, archived, conversation.last_row if is_next else None)
+        before = conversation.last_row if is_next else None
+        self._add((stream, turn), documents, archived, before if self._linked else NO_ROW)
         conversation.set(turn, first)
         if is_next:
             conversation.last_turn, conversation.last_row = turn, len(self._rows) - 1
@@ -127,7 +135,10 @@ class Index:
         linked = NO_ROW if before is None else before
         for document in documents:
             role, speaker = PLACE_OF_ROLE[document.role], self._speakers.count(document.speaker)
-            row = add((*of, document.message, document.time_ms, role, speaker, archived, linked))
+            part = self.partitions.number(document.partition)
+            row = add(
+                (*of, document.message, document.time_ms, role, speaker, archived, part, document.until_ms, linked)
+            )
             for text in split_passages(document.text):
                 words = words_of(text)
                 if words:
@@ -137,12 +148,12 @@ class Index:
                     for term, place in self.tokenizer.trigrams(text):
                         self.postings.add([term], first + place)
             self._next += PHRASE_GAP
-            if before is not None:
+            if before is not None and self._linked:
                 linked = row
 
     def _relink(self) -> None:
         """Link the documents of every conversation in which a turn changed, or came late."""
-        for stream in self._unlinked:
+        for stream in self._unlinked if self._linked else ():
             self._conversations.relink(stream)
         self._unlinked.clear()
 
@@ -181,6 +192,7 @@ class Index:
         self.age += 1
         self._conversations = ConversationIndex(self._rows)
         self._speakers = self._speakers.compact(self._rows["speaker"])
+        self.partitions = self.partitions.compact(self._rows["partition"])
         self._columns = None
 
     # --- documents ----------------------------------------------------------------------------------------------------
@@ -194,6 +206,20 @@ class Index:
         span = self._conversations.span(stream)
         rows: Rows = np.flatnonzero(self._rows.alive[span] & (self._rows["stream"][span] == stream))
         return rows + span.start if len(rows) else rows
+
+    def within(self, partitions: Iterable[str], at_ms: int) -> Rows:
+        """Return the numbers of the documents of some partitions that are true at a time."""
+        wanted = np.zeros(len(self.partitions.names()) + 1, np.bool_)
+        for name in partitions:
+            number = self.partitions.known(name)
+            if number is not None:
+                wanted[number] = True
+        until = self._rows["until_ms"]
+        return np.flatnonzero(self._rows.alive & wanted[self._rows["partition"]] & ((until == 0) | (until > at_ms)))
+
+    def partition_of(self, row: int) -> str:
+        """Return the partition of a document."""
+        return self.partitions.names()[int(self._rows["partition"][row])]
 
     def holding(self, phrase: Sequence[str], rows: Rows) -> NDArray[np.bool_]:
         """Tell which documents, in ascending order, contain a phrase of one term or more."""
@@ -282,15 +308,16 @@ class Index:
     def contents(self) -> Iterator[list[object]]:
         """Yield each conversation with its documents as plain data that does not depend on their history, in order."""
         self.compact()
-        rows, speakers = self._rows, self._speakers.names()
+        rows, speakers, partitions = self._rows, self._speakers.names(), self.partitions.names()
         documents = list(zip(*(rows[name].tolist() for name in CONTENTS), strict=True))
         terms = PassageTerms(self._passages, self.postings)
         order = np.lexsort((rows["message"], rows["turn"], rows["stream"])).tolist()
         for stream, of_stream in groupby(order, rows["stream"].tolist().__getitem__):
             conversation: list[object] = [stream]
             for row in of_stream:
-                turn, message, time_ms, role, speaker, archived, session = documents[row]
+                turn, message, time_ms, role, speaker, archived, session, part, until_ms = documents[row]
                 facts = [turn, message, time_ms, ROLES[role], speakers[speaker], bool(archived), session == row]
+                facts += [partitions[part], until_ms]
                 conversation.append([*facts, [terms.of(number) for number in self._passages.of(row)]])
             yield conversation
 
@@ -299,20 +326,27 @@ class Index:
         self._relink()
         if self._rows.dead:
             self.compact()
-        yield "head", encode_plain(IndexHead(size=self.size, places=self._next, speakers=self._speakers.names()))
+        head = IndexHead(
+            size=self.size,
+            places=self._next,
+            speakers=self._speakers.names(),
+            partitions=self.partitions.names(),
+        )
+        yield "head", encode_plain(head)
         yield from self._rows.sections()
         yield from self._passages.sections()
         yield from self.postings.sections()
         yield from self.meaning.sections()
 
     @classmethod
-    def of_sections(cls, sections: Mapping[str, bytes]) -> Index:
+    def of_sections(cls, sections: Mapping[str, bytes], *, linked: bool = True) -> Index:
         """Return the index of sections, without its vectors (`Meaning.of_sections`)."""
-        made, head = cls(), _head.decode(sections["head"])
+        made, head = cls(linked=linked), _head.decode(sections["head"])
         made.size, made._next = head.size, head.places
         made._rows, made._passages = DocumentTable.of_sections(sections), Passages.of_sections(sections)
         made._speakers = Speakers(made.tokenizer.words, head.speakers)
         made._speakers.set_counts(np.bincount(made._rows["speaker"], minlength=len(head.speakers)).tolist())
+        made.partitions = Partitions(head.partitions)
         made.postings = Postings.of_sections(sections)
         made._conversations = ConversationIndex(made._rows)
         return made

@@ -15,21 +15,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from muniment.embedding.guarded import GuardedEmbedder
 from muniment.errors import MunimentError
 from muniment.evidence.tree import root_at
-from muniment.governance.detection.detection import ViewDetection
-from muniment.governance.views import View
 from muniment.kernel.canonical import encode_plain
 from muniment.kernel.locks import new_lock
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.snapshots import SnapshotBinding, SnapshotKey, SnapshotLabel, SnapshotRefusal, Snapshots
 from muniment.log.port import Reader
+from muniment.ranking.columns import Rows
 from muniment.search.index import Index
+from muniment.search.index_follower import IndexFollower, passage_texts
 from muniment.search.index_memory import IndexMemory
 from muniment.search.index_status import IndexStatus
 from muniment.search.meaning import Meaning
@@ -48,24 +48,6 @@ Progress = Callable[[str, int, int], None]
 FindEmbedder = Callable[[], GuardedEmbedder | None]
 
 
-class Follower(Protocol):
-    """Keeps an index of a view up to date with the log."""
-
-    @property
-    def view(self) -> View:
-        """The view."""
-        ...
-
-    @property
-    def detection(self) -> ViewDetection:
-        """What the view withholds."""
-        ...
-
-    def follow(self, index: Index, reader: Reader, size: int) -> None:
-        """Index the events up to a size."""
-        ...
-
-
 class CaughtUpIndex(NamedTuple):
     """The index of exactly one state of the log, and a reader of that state."""
 
@@ -76,7 +58,9 @@ class CaughtUpIndex(NamedTuple):
 class ViewIndex:
     """The index of one view. Whoever uses more than `caught_up` and `evict` holds the lock."""
 
-    def __init__(self, ledger: Ledger, follower: Follower, memory: IndexMemory, snapshots: Snapshots | None) -> None:
+    def __init__(
+        self, ledger: Ledger, follower: IndexFollower, memory: IndexMemory, snapshots: Snapshots | None
+    ) -> None:
         self.lock = new_lock()
         self._ledger = ledger
         self._follower = follower
@@ -92,9 +76,14 @@ class ViewIndex:
         self._refused: SnapshotRefusal | None = None
 
     @property
+    def name(self) -> str:
+        """The name of the index, and of its snapshot."""
+        return self._follower.name
+
+    @property
     def at_rest(self) -> bool:
         """Whether there is a snapshot."""
-        return self._snapshots is not None and self._snapshots.has(self._follower.view)
+        return self._snapshots is not None and self._snapshots.has(self.name)
 
     @property
     def in_memory(self) -> bool:
@@ -107,6 +96,7 @@ class ViewIndex:
         if index is None:
             return None
         return IndexStatus(
+            name=self.name,
             view=self._follower.view,
             events=index.size,
             memory_bytes=index.memory_bytes,
@@ -114,6 +104,10 @@ class ViewIndex:
             snapshot_events=self._saved_size,
             refused=self._refused,
         )
+
+    def texts(self, caught: CaughtUpIndex, passages: Rows) -> list[str]:
+        """Return the text of each of these passages, read again from the log."""
+        return passage_texts(self._follower, caught.current, caught.reader, passages)
 
     @contextmanager
     def caught_up(self, progress: Progress | None) -> Iterator[CaughtUpIndex]:
@@ -196,7 +190,7 @@ class ViewIndex:
         index = self._index if self._index is not None else self._restored(key)
         done = index is not None and self._save(index, self._snapshots)
         if not done:
-            self._snapshots.remove(self._follower.view)
+            self._snapshots.remove(self.name)
             self._saved_size = 0
         return done
 
@@ -225,9 +219,9 @@ class ViewIndex:
     def _opened(self) -> Index:
         """Return the index of the snapshot, when it is what it must be, or an empty one."""
         self._from_snapshot, self._refused, self._saved_size, self._tried_size = False, None, 0, 0
-        index, snapshots, view = None, self._snapshots, self._follower.view
-        if snapshots is not None and snapshots.has(view):
-            key = snapshots.unlock(view)
+        index, snapshots, name = None, self._snapshots, self.name
+        if snapshots is not None and snapshots.has(name):
+            key = snapshots.unlock(name)
             if key is None:
                 self._refused = SnapshotRefusal.KEY_RETIRED
             elif not self._is_ours(key.label):
@@ -236,22 +230,22 @@ class ViewIndex:
                 index = self._restored(key)
                 self._refused = None if index is not None else SnapshotRefusal.DAMAGED
             if index is None:
-                snapshots.remove(view)
+                snapshots.remove(name)
             else:
                 self._from_snapshot, self._saved_size, self._tried_size = True, index.size, index.size
         if index is None:
-            index = self._with_vectors(Index(), {})
+            index = self._with_vectors(Index(linked=self._follower.linked), {})
         self._saved_vectors = len(index.meaning)
         self._index = index
         return index
 
     def _restored(self, key: SnapshotKey) -> Index | None:
         assert self._snapshots is not None, "it was unlocked"
-        sections = self._snapshots.read(self._follower.view, key)
+        sections = self._snapshots.read(self.name, key)
         if sections is None or not self._is_ours(key.label):
             return None
         self._epoch = key.label.life
-        return self._with_vectors(Index.of_sections(sections), sections)
+        return self._with_vectors(Index.of_sections(sections, linked=self._follower.linked), sections)
 
     def _is_ours(self, label: SnapshotLabel) -> bool:
         """Tell whether a snapshot is of this log as it is, and was made as it would be made now."""
@@ -268,7 +262,7 @@ class ViewIndex:
         return SnapshotBinding(
             log=self._ledger.log,
             life=epoch,
-            name=self._follower.view,
+            name=self.name,
             size=0,
             root="",
             release=__version__,
@@ -281,6 +275,6 @@ class ViewIndex:
         if epoch != self._epoch:
             self._epoch, self._saved_size, self._tried_size = epoch, 0, 0
             if index.size:
-                self._index = index = self._with_vectors(Index(), {})
+                self._index = index = self._with_vectors(Index(linked=self._follower.linked), {})
                 self._saved_vectors = 0
         return index

@@ -22,7 +22,7 @@ from muniment.projections.kept_catalogue import PREFIX
 from muniment.projections.notebooks import Notebooks
 from muniment.projections.transcript import Transcript
 from muniment.search.index_memory import IndexMemory
-from muniment.search.index_status import IndexStatus
+from muniment.search.index_status import Indexed, IndexStatus, index_name
 from muniment.space.embedders import Embedders
 from muniment.tables.view_tables import SpaceTables
 
@@ -46,9 +46,9 @@ class IndexSetup(NamedTuple):
 class LazyIndexes:
     """The indexes of one space, and why it has no embedder although one is wanted (`embedder_fault`). Thread-safe."""
 
-    def __init__(self, ledger: Ledger, transcript: Transcript, detection: Detection, setup: IndexSetup) -> None:
+    def __init__(self, ledger: Ledger, notebooks: Notebooks, detection: Detection, setup: IndexSetup) -> None:
         self._ledger = ledger
-        self._transcript = transcript
+        self._notebooks = notebooks
         self._detection = detection
         self._setup = setup
         directory = setup.directory
@@ -65,7 +65,7 @@ class LazyIndexes:
                 from muniment.search.indexes import Indexes  # noqa: PLC0415  # numpy is imported by who searches
 
                 self._made = Indexes(
-                    self._ledger, self._transcript, self._detection, self._setup.memory, self._snapshots
+                    self._ledger, self._notebooks, self._detection, self._setup.memory, self._snapshots
                 )
                 self._made.embed_with(self._embedder)
             return self._made
@@ -77,7 +77,9 @@ class LazyIndexes:
 
     def existing(self) -> Indexes | None:
         """Return the indexes, if there are any, in memory or at rest."""
-        is_kept = self._snapshots is not None and any(map(self._snapshots.has, View))
+        is_kept = self._snapshots is not None and any(
+            self._snapshots.has(index_name(view, of)) for view in View for of in Indexed
+        )
         return self.opened if self._made is not None or is_kept else None
 
     def statuses(self) -> list[IndexStatus]:
@@ -107,7 +109,7 @@ class ReadModels:
         self.transcript = Transcript(ledger)
         self.notebooks = Notebooks(ledger, self.transcript)
         self.catalogue = Catalogue(ledger, self.transcript, setup.of_catalogue(ledger))
-        self.lazy_indexes = LazyIndexes(ledger, self.transcript, detection, setup)
+        self.lazy_indexes = LazyIndexes(ledger, self.notebooks, detection, setup)
         self.tables = SpaceTables(ledger, self.transcript, detection)
 
     def release(self) -> None:

@@ -27,7 +27,6 @@ from msgspec import Struct
 
 from muniment.errors import StoreFull
 from muniment.events.records import EventKind, KeyRotated, RotationCause
-from muniment.governance.views import View
 from muniment.kernel.locks import new_lock
 from muniment.kernel.sources import Clock
 from muniment.ledger.attached_files import ERASED_BEFORE_MS, UPLOAD_MS_MAX, drop_all, drop_loose, is_anything_loose
@@ -63,11 +62,11 @@ class Part(NamedTuple):
 class RotatingIndexes(Protocol):
     """Indexes whose snapshots are sealed under the key that is rotated."""
 
-    def before_rotation(self) -> dict[View, Any]:
+    def before_rotation(self) -> dict[str, Any]:
         """Return what opens the snapshots that there are."""
         ...
 
-    def after_rotation(self, keys: dict[View, Any], since: int) -> IndexesAfterRotation:
+    def after_rotation(self, keys: dict[str, Any], since: int) -> IndexesAfterRotation:
         """Take out what was erased from a position on, and write the snapshots again."""
         ...
 

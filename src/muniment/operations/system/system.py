@@ -213,11 +213,11 @@ class System(Group):
     def _rederived(self, space: Space) -> list[RebuiltProjection]:
         """Drop the projections that grew incrementally, rebuild them, and say whether they are the same."""
         indexes = space.lazy_indexes.existing()
-        views = indexes.views() if indexes is not None else []
+        names = indexes.names() if indexes is not None else []
 
         def digests() -> list[FoldDigests]:
             found = [space.catalogue.digests(self._session.progress)]
-            return found if indexes is None else [*found, indexes.digests(views, self._session.progress)]
+            return found if indexes is None else [*found, indexes.digests(names, self._session.progress)]
 
         while True:
             grown = digests()

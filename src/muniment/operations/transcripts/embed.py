@@ -14,12 +14,12 @@ from muniment.declaration.session import Session
 from muniment.embedding.guarded import BATCH_WAIT_S, GuardedEmbedder
 from muniment.errors import ModelUnavailable
 from muniment.governance.views import View
-from muniment.log.port import Reader
 from muniment.operations.transcripts.hits import SemanticCoverage
 from muniment.ranking.columns import Rows
 from muniment.search.index import Index
-from muniment.search.index_follower import passage_texts
+from muniment.search.index_status import Indexed, index_name
 from muniment.search.meaning import Meaning
+from muniment.search.view_index import CaughtUpIndex
 from muniment.space.embedders import Reembedded
 from muniment.space.space import Space
 
@@ -30,13 +30,14 @@ SAVED_BATCHES = 100  # after so many a snapshot is written, so that they need no
 PROGRESS_STAGE = "reembed"
 
 
-def embed_newest(space: Space, view: View, index: Index, reader: Reader) -> None:
-    """Embed the newest passages without a vector, as many as an answer may wait for."""
+def embed_newest(space: Space, name: str, caught: CaughtUpIndex) -> None:
+    """Embed the newest passages of an index without a vector, as many as an answer may wait for."""
+    index = caught.current
     meaning = index.meaning
     meaning.flaw = None
     if meaning.embedder is not None and len(meaning) < index.passages_count:
         pending = meaning.pending(index.present_passages(), NEWEST_PASSAGES_MAX)
-        texts = passage_texts(space.transcript, view, space.detection.view(view), index, reader, pending)
+        texts = space.indexes.texts(name, caught, pending)
         meaning.learn(pending, texts, NEWEST_WAIT_S)
 
 
@@ -66,43 +67,53 @@ class PassageBatch(NamedTuple):
 def reembed(session: Session, view: View) -> Reembedded:
     """Embed until nothing is missing; raises `ModelUnavailable` without an embedder, and when it fails."""
     session.access.require_view(view)
-    indexes = session.space.indexes
-    embedded = batches = 0
+    embedded, last = 0, list[PassageBatch]()
+    for of in Indexed:
+        made, batch = _reembedded(session, view, of)
+        embedded += made
+        last.append(batch)
+    session.space.indexes.save()
+    return Reembedded(
+        view=view,
+        embedder=last[0].embedder.name,
+        embedder_digest=last[0].embedder.digest,
+        passages=sum(batch.present for batch in last),
+        embedded=embedded,
+        pending=sum(batch.pending for batch in last),
+    )
+
+
+def _reembedded(session: Session, view: View, of: Indexed) -> tuple[int, PassageBatch]:
+    """Embed what is missing in one index; return how many vectors were made, and the last, empty batch."""
+    indexes, embedded, batches = session.space.indexes, 0, 0
     while True:
-        batch = _read_batch(session, view)
+        batch = _read_batch(session, view, of)
         batches += 1
-        session.progress(PROGRESS_STAGE, batch.present - batch.pending, batch.present)
+        if batch.present:
+            session.progress(PROGRESS_STAGE, batch.present - batch.pending, batch.present)
         if not batch.texts:
-            break
+            return embedded, batch
         vectors, flaw = batch.embedder.encode(batch.texts, query=False, wait_s=BATCH_WAIT_S)
         if vectors is None:
             raise ModelUnavailable(at="embedder", problem=None if flaw is None else str(flaw))
-        with indexes.caught_up(view) as (index, _):
+        with indexes.caught_up(view, of=of) as (index, _):
             if index is batch.read_from and index.meaning is batch.meaning and index.age == batch.age:
                 kept = index.are_present(batch.passages)
                 batch.meaning.put(batch.passages[kept], vectors[kept])
                 embedded += int(kept.sum())
         if batches % SAVED_BATCHES == 0:
             indexes.save()
-    indexes.save()
-    return Reembedded(
-        view=view,
-        embedder=batch.embedder.name,
-        embedder_digest=batch.embedder.digest,
-        passages=batch.present,
-        embedded=embedded,
-        pending=batch.pending,
-    )
 
 
-def _read_batch(session: Session, view: View) -> PassageBatch:
+def _read_batch(session: Session, view: View, of: Indexed) -> PassageBatch:
     space = session.space
-    with space.indexes.caught_up(view, session.progress) as (index, reader):
+    with space.indexes.caught_up(view, session.progress, of) as caught:
+        index = caught.current
         meaning, embedder = index.meaning, index.meaning.embedder
         if embedder is None:
             raise space.lazy_indexes.embedder_fault or ModelUnavailable(at="embedder", problem="none_chosen")
         present = index.present_passages()
         pending = meaning.pending(present, BATCH_PASSAGES)
-        texts = passage_texts(space.transcript, view, space.detection.view(view), index, reader, pending)
+        texts = space.indexes.texts(index_name(view, of), caught, pending)
         missing = len(present) - len(meaning)
         return PassageBatch(index, meaning, embedder, index.age, pending, texts, len(present), missing)

@@ -49,8 +49,9 @@ def search(session: Session, request: SearchRequest, cursor: str | None) -> Sear
     space, view, ranking = session.space, request.view, request.ranking
     query, now_ms, budget = parse(request.query), space.sources.clock.now_ms(), session.budget()
     limit_of_query(request.limit, space.limits.page_turns_max)
-    with space.indexes.caught_up(view, session.progress) as (index, reader):
-        embed_newest(space, view, index, reader)
+    with space.indexes.caught_up(view, session.progress) as caught:
+        index, reader = caught
+        embed_newest(space, view, caught)
         bound, lifetime = binding(session, reader, request.spelled()), term(now_ms)
         if cursor is None:
             asked_ms = now_ms if ranking.asked_ms is None else ranking.asked_ms
