@@ -217,9 +217,18 @@ class Index:
         until = self._rows["until_ms"]
         return np.flatnonzero(self._rows.alive & wanted[self._rows["partition"]] & ((until == 0) | (until > at_ms)))
 
-    def partition_of(self, row: int) -> str:
-        """Return the partition of a document."""
-        return self.partitions.names()[int(self._rows["partition"][row])]
+    def listed(self, rows: Rows, until_ms: int | None) -> Rows:
+        """Return those of some documents that are not archived and, if that is said, not later than a time."""
+        kept = self._rows["archived"][rows] == 0
+        if until_ms is not None:
+            kept &= self._rows["time_ms"][rows] <= until_ms
+        listed: Rows = rows[kept]
+        return listed
+
+    def counts(self, rows: Rows) -> dict[str, int]:
+        """Return how many of some documents each partition has."""
+        numbers = np.bincount(self._rows["partition"][rows], minlength=len(self.partitions.names()))
+        return {name: int(number) for name, number in zip(self.partitions.names(), numbers, strict=True) if number}
 
     def holding(self, phrase: Sequence[str], rows: Rows) -> NDArray[np.bool_]:
         """Tell which documents, in ascending order, contain a phrase of one term or more."""

@@ -79,14 +79,14 @@ class ItemShower:
     """Shows the items of a space through one view, in one state of its log."""
 
     def __init__(self, space: Space, reader: Reader, view: View) -> None:
-        self._space = space
-        self._reader = reader
+        self.space = space
+        self.reader = reader
         self.view = view
         self._now_ms = space.sources.clock.now_ms()
 
     def shown(self, item: MemoryItem) -> ShownItem:
         """Return an item as the view shows it."""
-        meta, phases = item.meta, [source_phase(self._space, self._reader, source) for source in item.meta.evidence]
+        meta, phases = item.meta, [source_phase(self.space, self.reader, source) for source in item.meta.evidence]
         tells_origin = self.view in SHOWS_EVIDENCE
         words = self._words(item)
         return ShownItem(
@@ -129,7 +129,7 @@ class ItemShower:
 
     def text(self, words: str, subject: str) -> str:
         """Return words with markers in the place of what the view detects."""
-        return marked_text(words, self._space.detection.view(self.view).detectors_beside(frozenset({subject})))
+        return marked_text(words, self.space.detection.view(self.view).detectors_beside(frozenset({subject})))
 
     def _words(self, item: MemoryItem) -> ItemWords:
         if item.content is None or item.text is None:

@@ -25,7 +25,7 @@ from muniment.operations.page import LEAF_BYTES, binding, limit_of_query
 from muniment.operations.transcripts.embed import coverage, embed_newest
 from muniment.operations.transcripts.hits import QueryReading, SearchPage, SearchRanking, SearchRequest, Sort
 from muniment.operations.transcripts.search_scope import resolved_scope
-from muniment.operations.transcripts.show_hits import shown_hits
+from muniment.operations.transcripts.show_hits import HitsToShow, shown_hits
 from muniment.ranking.weights import PRESETS, Weights
 from muniment.search.answer import HitOrder, SearchAnswer, answer, order_digest, searchable
 from muniment.search.query import parse
@@ -69,7 +69,8 @@ def search(session: Session, request: SearchRequest, cursor: str | None) -> Sear
             check_unchanged(mark.order, order)
         listed = len(answered.hits.rows)
         places = range(mark.after, min(mark.after + budget.page(request.limit), listed))
-        hits = shown_hits(space, request, index, reader, answered, places)
+        phrases = [*answered.question.searched, *answered.searched.terms.phrases]
+        hits = shown_hits(space, view, index, reader, HitsToShow(answered.hits, phrases, ranking.explain), places)
         next_cursor = None
         if places.stop < listed:
             ended = replace(mark, after=places.stop, order=order, term=lifetime)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.governance.judgement import needs_content
+from muniment.governance.views import View
 from muniment.log.port import Reader, StreamHead
 from muniment.operations.place import place_of
-from muniment.operations.transcripts.hits import Excerpt, Hit, SearchRequest
+from muniment.operations.transcripts.hits import Excerpt, Hit
 from muniment.projections.transcript import ReadTurn
 from muniment.ranking.ranking import Ranked
-from muniment.search.answer import SearchAnswer
 from muniment.search.document_table import SearchDocument
 from muniment.search.documents import documents
 from muniment.search.excerpt import excerpt, wanted_terms
@@ -21,13 +23,21 @@ from muniment.space.space import Space
 SCORE_DIGITS = 6
 
 
+class HitsToShow(NamedTuple):
+    """Hits of an index, the best first, with the phrases to highlight, and whether each score is explained."""
+
+    ranked: Ranked
+    phrases: Sequence[Sequence[str]]
+    explain: bool = False
+
+
 def shown_hits(
-    space: Space, request: SearchRequest, index: Index, reader: Reader, answered: SearchAnswer, places: range
+    space: Space, view: View, index: Index, reader: Reader, found: HitsToShow, places: Iterable[int]
 ) -> list[Hit]:
-    """Return the hits at some places of an answer; each conversation and each turn is read once."""
-    view, columns, ranked = request.view, index.columns, answered.hits
+    """Return the hits at some places as a view shows them; each conversation and each turn is read once."""
+    columns, ranked = index.columns, found.ranked
     detection, needed = space.detection.view(view), partial(needs_content, view)
-    wanted = wanted_terms([*answered.question.searched, *answered.searched.terms.phrases])
+    wanted = wanted_terms(found.phrases)
     conversations: dict[int, tuple[StreamHead, ConversationKey]] = {}
     turns: dict[tuple[int, int], tuple[ReadTurn, dict[int, SearchDocument]]] = {}
     hits: list[Hit] = []
@@ -57,7 +67,7 @@ def shown_hits(
             ),
             score=round(score, SCORE_DIGITS),
             is_context=not ranked.matching[at],
-            signals=_signals(ranked, at) if request.ranking.explain else None,
+            signals=_signals(ranked, at) if found.explain else None,
         )
         hits.append(hit)
     return hits

@@ -1,0 +1,49 @@
+"""The words of a recall: the question, and the newest messages of the conversation where it has too few words."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from muniment.declaration.session import Session
+from muniment.events.message import Role, TextPart
+from muniment.governance.listing import LifecycleFilter
+from muniment.governance.views import View
+from muniment.operations.context.earlier import words_of
+from muniment.operations.memory.recall_report import AskedRecall
+from muniment.operations.transcripts.timeline import LATEST, TimelineRequest, timeline
+from muniment.ranking.words import COMMON
+
+WORDS_ENOUGH = 2  # that are not in every sentence
+EXTENDED_TURNS = 2
+EXTENDED_CHARS = 400
+
+_WORD = re.compile(r"\w+")
+
+
+class Wording(NamedTuple):
+    """What is searched for, and whether that is more than was asked."""
+
+    text: str
+    extended: bool = False
+
+
+def worded(session: Session, asked: AskedRecall, view: View) -> Wording:
+    """Return the words of a question without the syntax of queries; a weak one extended, if a conversation goes on."""
+    text, key = words_of(asked.query), asked.scope.conversation
+    telling = {word.casefold() for word in _WORD.findall(text)} - COMMON
+    if key is None or len(telling) >= WORDS_ENOUGH:
+        return Wording(text)
+    request = TimelineRequest(
+        conversation=key, anchor=LATEST, view=view, limit=EXTENDED_TURNS, lifecycle=LifecycleFilter.ACTIVE
+    )
+    said = [
+        part.content
+        for turn in timeline(session, request, None).turns
+        for message in turn.messages
+        if message.role is Role.USER
+        for part in message.parts
+        if isinstance(part, TextPart)
+    ]
+    more = words_of("\n".join(said)[-EXTENDED_CHARS:])
+    return Wording(f"{text} {more}".strip(), extended=True) if more else Wording(text)

@@ -1,0 +1,47 @@
+"""What the indexes have found for a recall, before it is ranked: candidates with their components, plane by plane."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from muniment.memory.fold import MemoryItem
+from muniment.operations.memory.recall_report import RecallPlane
+from muniment.operations.transcripts.hits import Hit, SemanticCoverage
+
+POOL_FACTOR = 2  # so many times as many as are wanted are looked at whole
+
+
+class Recalled(NamedTuple):
+    """A candidate with its components (0 to 1), its relevance, and its time; `ages`: its score may decay.
+
+    `source` is the item, or the message as a search shows it.
+    """
+
+    plane: RecallPlane
+    id: str
+    position: int
+    observed_ms: int
+    relevance: float
+    parts: dict[str, float]
+    ages: bool
+    source: MemoryItem | Hit
+
+
+class PlaneCount(NamedTuple):
+    """How many candidates a plane has, how many of them match, and how many the view withholds."""
+
+    candidates: int = 0
+    matched: int = 0
+    withheld: int = 0
+
+
+class RecalledBatch(NamedTuple):
+    """What one index has found. `keyword_best` and `semantic_best` are of its best document (`Ranked`)."""
+
+    candidates: list[Recalled]
+    counts: Mapping[RecallPlane, PlaneCount]
+    keyword_best: float = 0.0
+    semantic_best: float = 0.0
+    semantic: SemanticCoverage = SemanticCoverage.ABSENT
+    semantic_reason: str | None = None

@@ -1,0 +1,137 @@
+"""The items that a recall finds: those of the planes of its subject, as they are or as they were known at a time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from muniment.declaration.session import Session
+from muniment.events.identity import ConversationKey
+from muniment.events.memory_items import MemoryPlane
+from muniment.events.references import SourceEvidence
+from muniment.governance.views import View
+from muniment.log.port import Reader
+from muniment.memory.fold import MemoryItem, evidence_state
+from muniment.memory.recall_scoring import AskedQuestion, ItemCircumstances, ages, item_parts
+from muniment.operations.memory.recall_report import AskedRecall, RecallPlane
+from muniment.operations.memory.recalled import POOL_FACTOR, PlaneCount, Recalled, RecalledBatch
+from muniment.operations.memory.recalled_messages import index_weights
+from muniment.operations.memory.selection import ItemSelection, items_of
+from muniment.operations.memory.source_phases import is_gone, source_phase
+from muniment.operations.transcripts.embed import coverage, embed_newest
+from muniment.operations.transcripts.hits import SemanticCoverage
+from muniment.ranking.question import ParsedQuestion, Question
+from muniment.search.index import Index
+from muniment.search.index_status import Indexed, index_name
+from muniment.search.item_documents import item_documents, known_partition
+from muniment.search.recalled import FoundDocument, found_documents
+from muniment.space.space import Space
+
+
+class ItemIndex(NamedTuple):
+    """An index of items and a reader of the same state of the log, and how far meaning counts in it."""
+
+    current: Index
+    reader: Reader
+    semantic: SemanticCoverage = SemanticCoverage.ABSENT
+    semantic_reason: str | None = None
+
+
+@contextmanager
+def item_index(session: Session, asked: AskedRecall, view: View) -> Iterator[ItemIndex]:
+    """Yield the index of the items of now, or one that is made of the subject's items as they were."""
+    space = session.space
+    if asked.scope.as_of_ms is not None:
+        with space.ledger.reader() as reader:
+            yield ItemIndex(_index_of_then(space, reader, asked, view), reader)
+        return
+    with space.indexes.caught_up(view, session.progress, Indexed.ITEMS) as caught:
+        embed_newest(space, index_name(view, Indexed.ITEMS), caught)
+        yield ItemIndex(*caught, *coverage(space, caught.current))
+
+
+def _index_of_then(space: Space, reader: Reader, asked: AskedRecall, view: View) -> Index:
+    index, detection = Index(linked=False), space.detection.view(view)
+    selection = ItemSelection(planes=asked.item_planes, as_of_ms=asked.scope.as_of_ms)
+    streams: dict[MemoryPlane, int] = {}
+    for item in items_of(space, reader, asked.subject, selection):
+        if item.plane not in streams:
+            head = space.notebooks.head(reader, asked.subject, item.plane)
+            assert head is not None, "the item is in it"
+            streams[item.plane] = head.stream
+        index.put(streams[item.plane], item.number, item_documents(item, view, detection))
+    index.settle()
+    return index
+
+
+def recalled_items(session: Session, asked: AskedRecall, opened: ItemIndex, question: Question) -> RecalledBatch:
+    """Return the best items of the planes that are asked for."""
+    space, (index, reader, semantic, reason) = session.space, opened
+    shown = {known_partition(plane, asked.subject): RecallPlane(plane) for plane in asked.item_planes}
+    hidden = [known_partition(plane, asked.subject, is_hidden=True) for plane in asked.item_planes]
+    rows, weights = index.within(shown, question.asked_ms), index_weights(asked.weights, linked=False)
+    found = found_documents(index, question, rows, weights, POOL_FACTOR * asked.limit)
+    withheld = index.counts(index.within(hidden, question.asked_ms))
+    items = _read(space, reader, found.documents, asked.scope.as_of_ms)
+    compared = _compared(found.question, question.text, index)
+    candidates = [
+        _candidate(space, reader, items[document.stream, document.entry], document, compared, asked)
+        for document in found.documents
+    ]
+    counts = {
+        plane: PlaneCount(found.candidates.get(name, 0), found.matched.get(name, 0), withheld.get(behind, 0))
+        for (name, plane), behind in zip(shown.items(), hidden, strict=True)
+    }
+    best = found.ranked.keyword_best, found.ranked.semantic_best
+    return RecalledBatch(candidates, counts, *best, semantic, reason)
+
+
+def _read(
+    space: Space, reader: Reader, documents: list[FoundDocument], as_of_ms: int | None
+) -> dict[tuple[int, int], MemoryItem]:
+    """Return the items of documents by stream and number."""
+    numbers: defaultdict[int, list[int]] = defaultdict(list)
+    for document in documents:
+        numbers[document.stream].append(document.entry)
+    return {
+        (stream, item.number): item
+        for stream, of_stream in numbers.items()
+        for item in space.notebooks.items(reader, space.transcript.head(reader, stream), of_stream, as_of_ms)
+    }
+
+
+def _compared(parsed: ParsedQuestion, text: str, index: Index) -> AskedQuestion:
+    terms = frozenset(term for phrase in parsed.searched for term in phrase)
+    return AskedQuestion(text, terms, index.terms)
+
+
+def _candidate(
+    space: Space,
+    reader: Reader,
+    item: MemoryItem,
+    document: FoundDocument,
+    question: AskedQuestion,
+    asked: AskedRecall,
+) -> Recalled:
+    gone = [is_gone(source_phase(space, reader, source)) for source in item.meta.evidence]
+    circumstances = ItemCircumstances(
+        state=evidence_state(item, space.sources.clock.now_ms(), is_source_gone=any(gone)),
+        sources_shown=gone.count(False),
+        is_of_conversation=any(_is_of(source, asked.scope.conversation) for source in item.meta.evidence),
+    )
+    return Recalled(
+        plane=RecallPlane(item.plane),
+        id=item.id,
+        position=item.position,
+        observed_ms=document.time_ms,
+        relevance=document.relevance,
+        parts=document.parts | item_parts(item, question, circumstances),
+        ages=ages(item),
+        source=item,
+    )
+
+
+def _is_of(source: SourceEvidence, key: ConversationKey | None) -> bool:
+    return key is not None and (source.channel, source.conversation) == (key.channel, key.conversation)
