@@ -64,6 +64,9 @@ def recall(session: Session, asked: AskedRecall, view: View) -> Recollection:
     session.access.require_view(view)
     if not 1 <= asked.limit <= longest:
         raise InvalidInput(at="limit", problem="out_of_range", limit=longest, found=asked.limit)
+    for at, name in (("scope.channel", asked.scope.channel), ("scope.conversation", asked.scope.conversation)):
+        if name is not None:
+            check_name(name, at=at)
     wording, now_ms = worded(session, asked, view), space.sources.clock.now_ms()
     question = Question(wording.text, now_ms if asked.scope.as_of_ms is None else asked.scope.as_of_ms)
     messages = NONE_FOUND

@@ -30,7 +30,7 @@ class Wording(NamedTuple):
 
 def worded(session: Session, asked: AskedRecall, view: View) -> Wording:
     """Return the words of a question without the syntax of queries; a weak one extended, if a conversation goes on."""
-    text, key = words_of(asked.query), asked.scope.conversation
+    text, key = words_of(asked.query), asked.scope.key
     telling = {word.casefold() for word in _WORD.findall(text)} - COMMON
     if key is None or len(telling) >= WORDS_ENOUGH:
         return Wording(text)

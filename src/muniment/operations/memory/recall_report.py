@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from muniment.events.identity import ConversationKey, TurnId
+from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.memory_items import ItemKind, MemoryPlane
 from muniment.events.message import Role
 from muniment.governance.covered_turns import CoveredTurns
@@ -52,8 +52,19 @@ class RecallScope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     """
 
     planes: Annotated[list[RecallPlane], Meta(description="These planes only. Without any: all.")] = []
-    conversation: Annotated[ConversationKey | None, Meta(description="The conversation that goes on.")] = None
+    conversation: Annotated[
+        ConversationId | None,
+        Meta(description="The conversation that goes on: one of the channel, or of the default channel."),
+    ] = None
+    channel: Annotated[Channel | None, Meta(description="Channel of the conversation.")] = None
     as_of_ms: AsOf = None
+
+    @property
+    def key(self) -> ConversationKey | None:
+        """The conversation that goes on, if there is one."""
+        if self.conversation is None:
+            return None
+        return ConversationKey(conversation=self.conversation, channel=self.channel or DEFAULT_CHANNEL)
 
 
 class RecallRanking(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

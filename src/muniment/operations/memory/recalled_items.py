@@ -119,7 +119,7 @@ def _candidate(
     circumstances = ItemCircumstances(
         state=evidence_state(item, space.sources.clock.now_ms(), is_source_gone=any(gone)),
         sources_shown=gone.count(False),
-        is_of_conversation=any(_is_of(source, asked.scope.conversation) for source in item.meta.evidence),
+        is_of_conversation=any(_is_of(source, asked.scope.key) for source in item.meta.evidence),
     )
     return Recalled(
         plane=RecallPlane(item.plane),
