@@ -96,11 +96,11 @@ def recall(session: Session, asked: AskedRecall, view: View) -> Recollection:
 def _ranked(asked: AskedRecall, batches: list[RecalledBatch], asked_ms: int) -> list[ScoredCandidate]:
     """Return all candidates in one order: the best first, of equal ones the latest, then the last recorded."""
     weights = asked.weights
-    keyword_best = max(batch.keyword_best for batch in batches)
+    words_best = max(batch.words_best for batch in batches)
     semantic_best = max(batch.semantic_best for batch in batches)
     scored: list[ScoredCandidate] = []
     for batch in batches:
-        by_words, by_meaning = _share(batch.keyword_best, keyword_best), _share(batch.semantic_best, semantic_best)
+        by_words, by_meaning = _share(batch.words_best, words_best), _share(batch.semantic_best, semantic_best)
         scales = {"lexical": by_words, "similarity": by_meaning, "context": max(by_words, by_meaning)}
         for one in batch.candidates:
             parts = {name: part * scales.get(name, 1.0) for name, part in one.parts.items()}

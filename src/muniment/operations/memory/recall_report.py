@@ -17,7 +17,7 @@ from muniment.memory.recall_weights import RECALL_PRESETS, RecallPreset, RecallW
 from muniment.operations.memory.selection import AsOf
 from muniment.operations.transcripts.hits import SemanticCoverage
 
-LEAST_RELEVANCE = 0.05
+LEAST_RELEVANCE = 0.15
 RECALL_HITS = 8
 CONSIDERED_MAX = 12
 
@@ -91,7 +91,7 @@ class RecallHit(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An item or a message that was recalled.
 
     `id` is that of the item or the message. `score` orders the hits; `relevance` is from 0 to 1: how much of the
-    question it matches. `components` are, with `explain`, the parts of the score. `evidence` are the turns of an item,
+    question it has. `components` are, with `explain`, the parts of the score. `evidence` are the turns of an item,
     and the turn of a message. `confidence` is from 0 to 1.
     """
 

@@ -84,7 +84,7 @@ def recalled_items(session: Session, asked: AskedRecall, opened: ItemIndex, ques
         plane: PlaneCount(found.candidates.get(name, 0), found.matched.get(name, 0), withheld.get(behind, 0))
         for (name, plane), behind in zip(shown.items(), hidden, strict=True)
     }
-    best = found.ranked.keyword_best, found.ranked.semantic_best
+    best = found.words_best, found.ranked.semantic_best
     return RecalledBatch(candidates, counts, *best, semantic, reason)
 
 

@@ -59,5 +59,5 @@ def recalled_messages(session: Session, asked: AskedRecall, view: View, question
         for document, hit in zip(found.documents, hits, strict=True)
     ]
     count = PlaneCount(candidates=found.candidates.get(part, 0), matched=found.matched.get(part, 0))
-    best = found.ranked.keyword_best, found.ranked.semantic_best
+    best = found.words_best, found.ranked.semantic_best
     return RecalledBatch(candidates, {plane: count}, *best, semantic, reason)
