@@ -237,6 +237,7 @@ VALID: dict[str, tuple[str, ...]] = {
     "memory.remember": ("candidates.json", "--requester", "desk", "--dry-run"),
     "memory.list": ("customer:nadia", "--view", "host_ui", "--limit", "5"),
     "memory.show": ("i-1", "--view", "host_ui"),
+    "memory.recall": ("customer:nadia", "--query", "refund", "--planes", "long_term", "--planes", "diary"),
     "memory.prompt": ("customer:nadia", "--budget-tokens", "100"),
     "memory.amend": ("i-1", "--amendment", "amendment.json", *WHY),
     "memory.forget": ("customer:nadia", "--item", "i-1", *WHY),

@@ -17,6 +17,7 @@ from muniment.events.memory_items import Freshness, ItemPrivacy, ItemScope, Memo
 from muniment.events.turn import Turn
 from muniment.governance.access import Access
 from muniment.governance.views import Reason, View
+from muniment.kernel.sources import seeded_sources
 from muniment.memory.amendment import CorrectItem, PinItem
 from muniment.memory.fold import EvidenceState
 from muniment.memory.recall_weights import COMPONENTS, RecallPreset, RecallWeights
@@ -30,13 +31,13 @@ from muniment.operations.memory.recall_report import (
 )
 from muniment.operations.transcripts.hits import SemanticCoverage
 from muniment.operations.transcripts.redact import Passage
-from muniment.space.options import Options
 from muniment.runtime.runtime import Runtime
+from muniment.space.options import Options
 from tests.embedding.embedders import Words
 from tests.memory.asking import HOME_CITY, amend, forget, remember
 from tests.memory.items import candidate
 from tests.turns import SUBJECT, TALK, answered, asked
-from tests.worlds import World, memory_world, root_key, seeded_sources
+from tests.worlds import World, memory_world, root_key
 
 ITEMS = RecallScope(planes=[plane for plane in RecallPlane if plane is not RecallPlane.TRANSCRIPT])
 EXPLAINED = RecallRanking(explain=True)

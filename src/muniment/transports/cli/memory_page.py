@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from muniment.events.identity import short_message_id, spelled
 from muniment.operations.memory.list_items import ItemDetail, ItemRevision, ListedItems
+from muniment.operations.memory.prompt_report import PromptBlock
 from muniment.operations.memory.recall_report import HitEvidence, RecallHit, Recollection
 from muniment.operations.memory.shown_item import ShownItem
 from muniment.transports.cli.plain_page import OutputPage, StyledText, TextStyle, on_one_line
@@ -82,6 +83,24 @@ def _tell_recollection(report: Recollection, page: OutputPage) -> None:
     page.line(StyledText(f"semantic {report.semantic}"), *[StyledText("extended")] * report.extended)
 
 
+def _tell_block(block: PromptBlock, page: OutputPage) -> None:
+    """Write the text as it is, then what is in it."""
+    if block.text:
+        page.line(StyledText(block.text))
+    counts = {
+        "tokens": f"{block.tokens:,} of {block.budget_tokens:,} ({block.counter})",
+        "recalled": f"{block.recalled}",
+    }
+    counts |= {"withheld": f"{block.withheld}"} if block.withheld else {}
+    page.facts([(name, StyledText(count)) for name, count in counts.items()])
+    rows = [
+        [StyledText(each.section.value), StyledText(f"{each.included} of {each.offered}"), StyledText(f"{each.size:,}")]
+        for each in block.sections
+        if each.offered
+    ]
+    page.table(["section", "included", "tokens"], rows, "sections")
+
+
 def _tell_hit(hit: RecallHit, page: OutputPage) -> None:
     who = hit.topic if hit.role is None else f"{hit.role} {hit.speaker}"
     page.heading(on_one_line(f"{hit.plane}  {who}"))
@@ -130,4 +149,5 @@ TELLERS: dict[type[Struct], Callable[[Any, OutputPage], None]] = {
     ListedItems: _tell_items,
     ItemDetail: _tell_detail,
     Recollection: _tell_recollection,
+    PromptBlock: _tell_block,
 }
