@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -29,9 +30,11 @@ from muniment.ledger.ledger import Ledger, OpenedEvent
 from muniment.log.port import Reader, SealedRow, StreamHead
 from muniment.memory.fold import ItemChange, MemoryItem, folded
 from muniment.memory.kinds import slot_topic
-from muniment.projections.change_fold import Changes
 from muniment.projections.change_positions import ChangePositions
-from muniment.projections.transcript import Transcript
+
+if TYPE_CHECKING:
+    from muniment.projections.change_fold import Changes
+    from muniment.projections.transcript import Transcript
 
 BATCH = 500
 FEW = 64  # items whose changes are looked up one by one; for more of them all changes of the notebook are read

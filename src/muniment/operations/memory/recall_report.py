@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.memory_items import ItemKind, MemoryPlane
 from muniment.events.message import Role
+from muniment.events.references import SourceEvidence
 from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.views import Reason
 from muniment.memory.fold import EvidenceState
@@ -65,6 +66,11 @@ class RecallScope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
         if self.conversation is None:
             return None
         return ConversationKey(conversation=self.conversation, channel=self.channel or DEFAULT_CHANNEL)
+
+    def goes_on_in(self, source: SourceEvidence) -> bool:
+        """Tell whether a turn is one of the conversation that goes on."""
+        key = self.key
+        return key is not None and (source.channel, source.conversation) == (key.channel, key.conversation)
 
 
 class RecallRanking(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

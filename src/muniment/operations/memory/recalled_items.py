@@ -3,67 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import NamedTuple
 
 from muniment.declaration.session import Session
-from muniment.events.identity import ConversationKey
-from muniment.events.memory_items import MemoryPlane
-from muniment.events.references import SourceEvidence
-from muniment.governance.views import View
 from muniment.log.port import Reader
 from muniment.memory.fold import MemoryItem, evidence_state
 from muniment.memory.recall_scoring import AskedQuestion, ItemCircumstances, ages, item_parts
+from muniment.operations.memory.item_index import ItemIndex
 from muniment.operations.memory.recall_report import AskedRecall, RecallPlane
 from muniment.operations.memory.recalled import POOL_FACTOR, PlaneCount, Recalled, RecalledBatch
 from muniment.operations.memory.recalled_messages import index_weights
-from muniment.operations.memory.selection import ItemSelection, items_of
 from muniment.operations.memory.source_phases import is_gone, source_phase
-from muniment.operations.transcripts.embed import coverage, embed_newest
-from muniment.operations.transcripts.hits import SemanticCoverage
 from muniment.ranking.question import ParsedQuestion, Question
+from muniment.search.found_documents import FoundDocument, found_documents
 from muniment.search.index import Index
-from muniment.search.index_status import Indexed, index_name
-from muniment.search.item_documents import item_documents, known_partition
-from muniment.search.recalled import FoundDocument, found_documents
+from muniment.search.item_documents import known_partition
 from muniment.space.space import Space
-
-
-class ItemIndex(NamedTuple):
-    """An index of items and a reader of the same state of the log, and how far meaning counts in it."""
-
-    current: Index
-    reader: Reader
-    semantic: SemanticCoverage = SemanticCoverage.ABSENT
-    semantic_reason: str | None = None
-
-
-@contextmanager
-def item_index(session: Session, asked: AskedRecall, view: View) -> Iterator[ItemIndex]:
-    """Yield the index of the items of now, or one that is made of the subject's items as they were."""
-    space = session.space
-    if asked.scope.as_of_ms is not None:
-        with space.ledger.reader() as reader:
-            yield ItemIndex(_index_of_then(space, reader, asked, view), reader)
-        return
-    with space.indexes.caught_up(view, session.progress, Indexed.ITEMS) as caught:
-        embed_newest(space, index_name(view, Indexed.ITEMS), caught)
-        yield ItemIndex(*caught, *coverage(space, caught.current))
-
-
-def _index_of_then(space: Space, reader: Reader, asked: AskedRecall, view: View) -> Index:
-    index, detection = Index(linked=False), space.detection.view(view)
-    selection = ItemSelection(planes=asked.item_planes, as_of_ms=asked.scope.as_of_ms)
-    streams: dict[MemoryPlane, int] = {}
-    for item in items_of(space, reader, asked.subject, selection):
-        if item.plane not in streams:
-            head = space.notebooks.head(reader, asked.subject, item.plane)
-            assert head is not None, "the item is in it"
-            streams[item.plane] = head.stream
-        index.put(streams[item.plane], item.number, item_documents(item, view, detection))
-    index.settle()
-    return index
 
 
 def recalled_items(session: Session, asked: AskedRecall, opened: ItemIndex, question: Question) -> RecalledBatch:
@@ -119,7 +73,7 @@ def _candidate(
     circumstances = ItemCircumstances(
         state=evidence_state(item, space.sources.clock.now_ms(), is_source_gone=any(gone)),
         sources_shown=gone.count(False),
-        is_of_conversation=any(_is_of(source, asked.scope.key) for source in item.meta.evidence),
+        is_of_conversation=any(map(asked.scope.goes_on_in, item.meta.evidence)),
     )
     return Recalled(
         plane=RecallPlane(item.plane),
@@ -131,7 +85,3 @@ def _candidate(
         ages=ages(item),
         source=item,
     )
-
-
-def _is_of(source: SourceEvidence, key: ConversationKey | None) -> bool:
-    return key is not None and (source.channel, source.conversation) == (key.channel, key.conversation)

@@ -11,8 +11,8 @@ from muniment.operations.transcripts.embed import coverage, embed_newest
 from muniment.operations.transcripts.show_hits import HitsToShow, shown_hits
 from muniment.ranking.question import Question
 from muniment.ranking.weights import Weights
+from muniment.search.found_documents import found_documents
 from muniment.search.partitions import MESSAGES, partition
-from muniment.search.recalled import found_documents
 
 NEIGHBOURS, SESSION = 0.35, 0.4  # as in a search, where what is around a message counts at all
 
