@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from muniment.operations.conversations.listed import ConversationFilter
     from muniment.operations.lifecycle.scope import Scope
     from muniment.operations.memory.forget_targets import ForgetTarget
+    from muniment.operations.memory.prompt_report import BlockComposition
     from muniment.operations.memory.recall_report import RecallPlane, RecallRanking, RecallScope
     from muniment.operations.memory.selection import ItemFilter, ItemSelection
     from muniment.operations.provenance.derivations import Derivation
@@ -132,6 +133,7 @@ _HOMES = {
     "Attribution": "muniment.events.turn",
     "Authority": "muniment.events.message",
     "BlobPart": "muniment.events.message",
+    "BlockComposition": "muniment.operations.memory.prompt_report",
     "Candidate": "muniment.memory.candidate",
     "ChangeItemPrivacy": "muniment.memory.amendment",
     "ChangeItemScope": "muniment.memory.amendment",
@@ -252,6 +254,7 @@ __all__ = [
     "Attribution",
     "Authority",
     "BlobPart",
+    "BlockComposition",
     "Candidate",
     "ChangeItemPrivacy",
     "ChangeItemScope",

@@ -104,7 +104,7 @@ SABOTAGE: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "the editor of rows": ("tamper", lambda patch: patch.setattr(intruder, "lift_the_mask", _idle)),
     "the editor of dates": ("tamper", lambda patch: patch.setattr(intruder, "move_a_date", _idle)),
     "the views": ("redact", lambda patch: patch.setattr(governing, "SHARED", [View.OPERATOR_AUDIT])),
-    "the judgement": ("remember", lambda patch: patch.setattr(remembering, "BELL", "refund")),
+    "words in a file": ("remember", lambda patch: patch.setattr(remembering, "found_on_disk", _found)),
     "what was asked": ("recall", lambda patch: patch.setattr(remembering, "QUESTION", "What does she get back?")),
     "the forgotten item": ("forget", lambda patch: patch.setattr(remembering, "BELL", "refund")),
     "the backup": ("restore", lambda patch: patch.setattr(moving, "ADDRESS", "nadia")),
@@ -140,5 +140,5 @@ def test_a_demo_that_fails_ends_with_an_error(shell: Shell, monkeypatch: pytest.
     ran = shell.run("demo")
     assert ran.code == 1
     assert "FAILED  refused: the date of a turn moved" in ran.out
-    assert "68 of 69 expectations held." in ran.out
+    assert "79 of 80 expectations held." in ran.out
     assert json.loads(shell.run("demo", "--json").out)["held"] is False
