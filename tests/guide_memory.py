@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from muniment.events.governing import PolicyAction
 from muniment.events.memory_items import ItemKind, ItemPrivacy, MemoryPlane
 from muniment.governance.item_visibility import SHOWS_EVIDENCE, SHOWS_PRIVACIES, SHOWS_STATEMENTS
 from muniment.governance.views import View
 from muniment.memory.candidate import RULES, RulingReason
 from muniment.memory.kinds import KINDS, OTHER_NAMES
 from muniment.memory.merging import MERGE_RULES, MergeReason
+from muniment.memory.policies import STOPS, SUPPRESSED_BY_POLICY
 
 CANDIDATES: dict[RulingReason, str] = {
     RulingReason.PRIVATE_TARGET: "its privacy is `private_garden`",
@@ -28,6 +30,7 @@ MERGES: dict[MergeReason, str] = {
     MergeReason.OLDER: "it was observed before the item that is there",
     MergeReason.LESS_CONFIDENT: "its confidence is lower",
     MergeReason.OTHER_PRIVACY: "its privacy is another one",
+    MergeReason.OTHER_AUDIENCE: "other subjects may know of it",
     MergeReason.NEWER: "no other rule applies",
 }
 SHOWN: dict[bool, str] = {True: "yes", False: "-"}
@@ -37,9 +40,15 @@ Table = Callable[[Sequence[str], Sequence[Sequence[str]]], str]
 
 def candidate_rules(table: Table) -> str:
     """Return what becomes of a candidate, rule by rule."""
+    stopped = {PolicyAction.SUPPRESS: "suppresses", PolicyAction.PAUSE: "pauses"}
     rows = [[CANDIDATES[rule.reason], rule.ruling, f"`{rule.reason}`"] for rule in RULES]
+    policies = [
+        [f"a policy {stopped[action]} it", ruling, f"`{SUPPRESSED_BY_POLICY}`"] for action, ruling in STOPS.items()
+    ]
     evidence = ["a turn that it rests on is masked or erased", "refuse", "`evidence_hidden`"]
-    return table(["if", "decision", "reason"], [*rows, ["no other rule applies", "as judged", "`judged`"], evidence])
+    return table(
+        ["if", "decision", "reason"], [*rows, ["no other rule applies", "as judged", "`judged`"], *policies, evidence]
+    )
 
 
 def merge_rules(table: Table) -> str:

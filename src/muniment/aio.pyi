@@ -19,6 +19,7 @@ from muniment.governance.access import Access
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
 from muniment.memory.amendment import (
+    ChangeItemAudience,
     ChangeItemPrivacy,
     ChangeItemScope,
     CorrectItem,
@@ -221,6 +222,7 @@ class AsyncMemoryGroup:
         | MarkItemStale
         | ChangeItemScope
         | ChangeItemPrivacy
+        | ChangeItemAudience
         | PinItem
         | SupersedeItem
         | InvalidateItem
@@ -228,6 +230,8 @@ class AsyncMemoryGroup:
         reason: str,
         requester: str,
         expected: int | None = ...,
+        *,
+        run: str | None = ...,
         dry_run: bool = ...,
     ) -> AmendReport: ...
     async def forget(

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from muniment.events.memory_items import InvalidityGround, ItemPrivacy, ItemScope, Retirement, Revision, StaleHint
+from muniment.events.memory_items import (
+    Audience,
+    InvalidityGround,
+    ItemPrivacy,
+    ItemScope,
+    Retirement,
+    Revision,
+    StaleHint,
+)
 from muniment.memory.amendment import (
     Amendment,
     AmendRefusal,
+    ChangeItemAudience,
     ChangeItemPrivacy,
     ChangeItemScope,
     CorrectItem,
@@ -23,6 +32,7 @@ from muniment.memory.amendment import (
     refusal_of,
     revision_of,
 )
+from muniment.memory.candidate import ItemAudience
 from tests.memory.items import item
 
 WRONG = InvalidateItem(ground=InvalidityGround.FACTUALLY_INCORRECT, evidence=[])
@@ -33,6 +43,7 @@ REVISIONS: list[tuple[Amendment, Revision | None]] = [
     (MarkItemStale(), Revision(stale=StaleHint.REVIEW_BEFORE_USE)),
     (ChangeItemScope(scope=ItemScope.CHAT), Revision(scope=ItemScope.CHAT)),
     (ChangeItemPrivacy(privacy=ItemPrivacy.PUBLIC_RUNTIME), Revision(privacy=ItemPrivacy.PUBLIC_RUNTIME)),
+    (ChangeItemAudience(audience=ItemAudience(only=["cy", "bob"])), Revision(audience=Audience(only=["bob", "cy"]))),
     (PinItem(), Revision(pinned=True)),
     (SupersedeItem(text="A"), None),
     (WRONG, None),
@@ -53,6 +64,7 @@ IDLE: list[Amendment] = [
     MarkItemStale(hint=StaleHint.NONE),
     ChangeItemScope(scope=ItemScope.USER),
     ChangeItemPrivacy(privacy=ItemPrivacy.SHARED_WITH_SUBJECT),
+    ChangeItemAudience(audience=ItemAudience()),
     PinItem(pinned=False),
     SupersedeItem(text=" lives in OSLO "),
 ]

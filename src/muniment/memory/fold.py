@@ -9,6 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from muniment.events.memory_items import (
+    Audience,
+    EntryRole,
     Freshness,
     ItemContent,
     ItemMeta,
@@ -41,6 +43,11 @@ class ItemChange(Struct, frozen=True, kw_only=True):
     reason: str
     body: ItemRevised | ItemRetired
 
+    @property
+    def run(self) -> str | None:
+        """The run of a writer that made it, if any did."""
+        return self.body.run
+
 
 class MemoryItem(Struct, frozen=True, kw_only=True):
     """An item as it is: `number` in its notebook, `position` in the log, `revision` from 0.
@@ -65,6 +72,7 @@ class MemoryItem(Struct, frozen=True, kw_only=True):
     revision: int = 0
     retired: Retirement | None = None
     successor: str | None = None
+    audience: Audience = Audience()
 
     @property
     def id(self) -> str:
@@ -75,6 +83,11 @@ class MemoryItem(Struct, frozen=True, kw_only=True):
     def band(self) -> ConfidenceBand:
         """The confidence in words."""
         return band_of(self.confidence)
+
+    @property
+    def is_item(self) -> bool:
+        """Whether this is an item, and not a proposal or the words of a policy, which are never in use."""
+        return self.meta.role is EntryRole.ITEM
 
     @property
     def is_active(self) -> bool:
@@ -96,7 +109,7 @@ def folded(item: MemoryItem, changes: Iterable[ItemChange]) -> MemoryItem:
     for change in changes:
         body = change.body
         if isinstance(body, ItemRetired):
-            out = None if body.cause is Retirement.RESTORED else body.cause
+            out = resting(item) if body.cause is Retirement.RESTORED else body.cause
             is_gone = out is Retirement.FORGOTTEN
             item = replace(
                 item,
@@ -106,7 +119,7 @@ def folded(item: MemoryItem, changes: Iterable[ItemChange]) -> MemoryItem:
                 text=None if is_gone else item.text,
             )
             continue
-        told = {name: value for name in _FIELDS if (value := getattr(body.revision, name)) is not None}
+        told = {name: value for name in REVISED if (value := getattr(body.revision, name)) is not None}
         if change.reason == RevisionAction.REFRESH:
             told["stale"] = StaleHint.NONE
         if item.text is None:
@@ -115,7 +128,17 @@ def folded(item: MemoryItem, changes: Iterable[ItemChange]) -> MemoryItem:
     return item
 
 
-_FIELDS = ("text", "confidence", "privacy", "scope", "stale", "pinned", "confirmed_ms")
+def resting(item: MemoryItem) -> Retirement | None:
+    """Return why an entry that nobody has retired is not in use, or None."""
+    return RESTING[item.meta.role]
+
+
+RESTING = {
+    EntryRole.ITEM: None,
+    EntryRole.PROPOSAL: Retirement.PROPOSED,
+    EntryRole.POLICY: Retirement.POLICY,
+}
+REVISED = ("text", "confidence", "privacy", "scope", "stale", "pinned", "confirmed_ms", "audience")
 
 
 def evidence_state(item: MemoryItem, now_ms: int, *, is_source_gone: bool) -> EvidenceState:

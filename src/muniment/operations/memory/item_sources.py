@@ -8,6 +8,7 @@ from muniment.declaration.session import Session
 from muniment.events.identity import SubjectId
 from muniment.events.memory_items import MemoryPlane
 from muniment.log.port import Reader
+from muniment.memory.audience import is_known_to
 from muniment.memory.candidate import ItemSource
 from muniment.memory.fold import MemoryItem
 from muniment.memory.kinds import REFERENCES
@@ -28,7 +29,12 @@ class Derived(NamedTuple):
 
 
 def known_to(session: Session, item: MemoryItem) -> bool:
-    """Tell whether the caller may know of an item: it is of a subject that the caller may speak for."""
+    """Tell whether the caller may know of an item."""
+    return is_known_to(item, session.access.subject)
+
+
+def owned_by(session: Session, item: MemoryItem) -> bool:
+    """Tell whether the caller may change an item: it is of a subject that the caller may speak for."""
     return session.access.subject in {None, item.subject}
 
 

@@ -6,21 +6,24 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from muniment.declaration.session import Session
-from muniment.errors import LimitExceeded
+from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.identity import check_name
-from muniment.events.memory_items import ItemContent, ItemKind, ItemMeta
+from muniment.events.memory_items import ItemContent, ItemKind, ItemMeta, MemoryPlane
 from muniment.governance.detection.parts import marked_text
 from muniment.log.port import Reader
-from muniment.memory.candidate import Candidate, Ruling, RulingReason, ruling
+from muniment.memory.audience import audience_flaw
+from muniment.memory.candidate import Candidate, ItemAudience, Ruling, RulingReason, ruling
 from muniment.memory.fold import MemoryItem
 from muniment.memory.kinds import WHOLE, kind_named
 from muniment.memory.likeness import normalised
 from muniment.memory.merging import Incoming, sources_of
+from muniment.memory.policies import Statement
 from muniment.operations.memory.item_sources import Derived, derived_from
 from muniment.operations.memory.source_phases import is_gone, source_phase
 from muniment.operations.provenance.derivations import PreparedDerivation
 from muniment.space.space import Space
 
+AUDIENCE_SUBJECTS_MAX = 256
 EVIDENCE_HIDDEN = "evidence_hidden"
 
 
@@ -67,8 +70,16 @@ class PreparedItem(NamedTuple):
             observed_ms=self.meta.observed_ms,
             confidence=self.meta.confidence,
             privacy=self.meta.privacy,
+            audience=self.meta.audience,
             sources=sources_of(self.meta.evidence),
         )
+
+    @property
+    def statement(self) -> Statement:
+        """What policies look at."""
+        given = self.candidate
+        rests = frozenset((source.channel, source.conversation) for source in self.meta.evidence)
+        return Statement(given.subject, self.meta.kind, given.scope, given.topic, rests)
 
 
 def check_candidate(session: Session, candidate: Candidate, at: str) -> None:
@@ -77,9 +88,23 @@ def check_candidate(session: Session, candidate: Candidate, at: str) -> None:
     for name, text in (("subject", candidate.subject), ("id", candidate.id)):
         if text is not None:
             check_name(text, at=f"{at}.{name}")
+    check_audience(candidate.audience, candidate.plane, candidate.subject, f"{at}.audience")
     limit, size = session.space.limits.item_bytes_max, sum(len(text.encode()) + 1 for text in _texts(candidate))
     if size > limit:
         raise LimitExceeded(at=at, problem="too_large", limit=limit, found=size)
+
+
+def check_audience(audience: ItemAudience, plane: MemoryPlane, subject: str, at: str) -> None:
+    """Refuse an audience with malformed names, and one that an item of the subject cannot have."""
+    for name in ("only", "hidden_from"):
+        for place, named in enumerate(getattr(audience, name)):
+            check_name(named, at=f"{at}.{name}[{place}]")
+    if len(audience.only) + len(audience.hidden_from) > AUDIENCE_SUBJECTS_MAX:
+        found = len(audience.only) + len(audience.hidden_from)
+        raise LimitExceeded(at=at, problem="too_many", limit=AUDIENCE_SUBJECTS_MAX, found=found)
+    flaw = audience_flaw(audience.kept(), plane, subject)
+    if flaw is not None:
+        raise InvalidInput(at=at, problem=flaw)
 
 
 def _texts(candidate: Candidate) -> Iterator[str]:
@@ -129,6 +154,7 @@ def _meta(
         expires_ms=candidate.expires_ms or 0,
         evidence=[derivation.body.source for derivation in derivations],
         run=writing.run,
+        audience=candidate.audience.kept(),
     )
 
 

@@ -6,6 +6,7 @@ from muniment.events.identity import ConversationKey, TurnId, named_message
 from muniment.events.references import SourceEvidence
 from muniment.governance.phases import MASKED_PHASES, Phase, phase_of
 from muniment.log.port import Reader
+from muniment.memory.fold import MemoryItem
 from muniment.projections.change_fold import NOTHING
 from muniment.space.space import Space
 
@@ -24,6 +25,11 @@ def source_phase(space: Space, reader: Reader, source: SourceEvidence) -> Phase:
     if named is not None and named.place in changes.erased.get(opened.row.turn_seq, NOTHING):
         return Phase.ERASED
     return phase_of(opened.row.turn_seq, changes.steps)
+
+
+def is_source_gone(space: Space, reader: Reader, item: MemoryItem) -> bool:
+    """Tell whether nobody is shown the words of some turn that an item rests on any more."""
+    return any(is_gone(source_phase(space, reader, source)) for source in item.meta.evidence)
 
 
 def is_gone(phase: Phase) -> bool:

@@ -1,0 +1,98 @@
+"""Recording memory items and what becomes of them, inside a write transaction."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from muniment.events.changes import LifecycleRequest, Transition
+from muniment.events.governing import RunRecorded
+from muniment.events.memory_items import (
+    ItemContent,
+    ItemMeta,
+    ItemRetired,
+    ItemRevised,
+    MemoryPlane,
+    NotebookOpened,
+    Retirement,
+    RevisionAction,
+)
+from muniment.events.records import EventKind
+from muniment.ledger.drafts import Change, draft, encoded
+from muniment.ledger.ledger import Writer
+from muniment.memory.fold import MemoryItem
+from muniment.memory.merging import in_use
+from muniment.operations.memory.item_sources import stream_of
+from muniment.operations.memory.prepared_items import PreparedItem, Writing
+from muniment.operations.provenance.derivations import Positions, append_derivation
+from muniment.space.space import Space
+
+WHOLE_SPACE = {"first": 1}
+
+
+class Entry(NamedTuple):
+    """An entry of a notebook before it is recorded: whose, of which plane, and what it is and says."""
+
+    subject: str
+    plane: MemoryPlane
+    meta: ItemMeta
+    content: ItemContent
+
+
+def record_item(space: Space, writer: Writer, prepared: PreparedItem, why: str, writing: Writing) -> int:
+    """Record an item in its slot, and retire the one that is there; return its position."""
+    history = space.notebooks.in_slot(writer.tx, prepared.slot)
+    positions: Positions = {}
+    for derivation in prepared.derivations:
+        append_derivation(space, writer, derivation, positions)
+    subject, plane = prepared.candidate.subject, prepared.candidate.plane
+    stream, position = record_entry(space, writer, Entry(subject, plane, prepared.meta, prepared.content), writing)
+    if history:
+        writer.rename(prepared.slot, space.notebooks.former_name(prepared.slot, len(history)))
+    writer.claim(prepared.slot, stream, position)
+    former = in_use(history)
+    if former is not None:
+        request = LifecycleRequest(reason=why, requester=writing.writer, requested_ms=writing.now_ms)
+        body = ItemRetired(request=request, cause=Retirement.SUPERSEDED, successor=prepared.meta.item, run=writing.run)
+        retire_item(writer, former, body)
+    return position
+
+
+def record_entry(space: Space, writer: Writer, entry: Entry, writing: Writing) -> tuple[int, int]:
+    """Record an entry under its id; return its notebook, which the first entry opens, and its position."""
+    stream = _notebook(space, writer, entry, writing)
+    event = draft(
+        space.sources.entropy, EventKind.ITEM_RECORDED, writing.now_ms, entry.meta, content=encoded(entry.content)
+    )
+    placed = writer.append(event, stream=stream)
+    writer.claim(space.notebooks.item_name(entry.meta.item), stream, placed.position)
+    return stream, placed.position
+
+
+def retire_item(writer: Writer, item: MemoryItem, body: ItemRetired) -> int:
+    """Take an item out of use, or use it again; return the position of the event."""
+    reason = Transition.RESTORE if body.cause is Retirement.RESTORED else Transition.ARCHIVE
+    change = Change(EventKind.ITEM_RETIRED, body.request.requested_ms, body, {"turn": item.number}, reason)
+    return writer.change(change, stream_of(writer.tx, item)).position
+
+
+def revise_item(writer: Writer, item: MemoryItem, action: RevisionAction, body: ItemRevised) -> int:
+    """Revise an item; return the position of the event."""
+    change = Change(EventKind.ITEM_REVISED, body.request.requested_ms, body, {"turn": item.number}, action)
+    return writer.change(change, stream_of(writer.tx, item)).position
+
+
+def record_run(writer: Writer, body: RunRecorded, now_ms: int) -> None:
+    """Record what a request of a run did."""
+    writer.change(Change(EventKind.RUN_RECORDED, now_ms, body, WHOLE_SPACE))
+
+
+def _notebook(space: Space, writer: Writer, entry: Entry, writing: Writing) -> int:
+    name = space.notebooks.notebook_name(entry.subject, entry.plane)
+    stream = writer.find(name)
+    if stream is not None:
+        return stream
+    opened = NotebookOpened(subject=entry.subject, plane=entry.plane)
+    event = draft(space.sources.entropy, EventKind.NOTEBOOK_OPENED, writing.now_ms, opened)
+    placed = writer.append(event, stream=None)
+    writer.claim(name, placed.stream, placed.position)
+    return placed.stream
