@@ -28,12 +28,9 @@ ITEMS: dict[str, tuple[str, Vector, dict[str, str]]] = {
             "expires_ms": 1_700_086_400_000,
             "evidence": [{"space": "home", "channel": "mail", "conversation": "talk", "turn": "turn-1"}],
             "run": "night-1",
-            "audience": {"only": ["bob", "cy"]},
-            "role": "proposal",
-            "slot": "0a1b",
+            "standing": {"role": "proposal", "slot": "0a1b", "audience": {"only": ["bob", "cy"]}},
         },
         {
-            "audience": '{"only":["bob","cy"]}',
             "confidence": "900",
             "evidence": '[{"channel":"mail","conversation":"talk","space":"home","turn":"turn-1"}]',
             "expires_ms": "1700086400000",
@@ -44,11 +41,10 @@ ITEMS: dict[str, tuple[str, Vector, dict[str, str]]] = {
             "observed_ms": "1700000000000",
             "pinned": "true",
             "privacy": '"public_runtime"',
-            "role": '"proposal"',
             "run": '"night-1"',
             "scope": '"world"',
-            "slot": '"0a1b"',
             "source_type": '"manual_tool"',
+            "standing": '{"audience":{"only":["bob","cy"]},"role":"proposal","slot":"0a1b"}',
             "writer": '"host"',
         },
     ),
@@ -56,7 +52,6 @@ ITEMS: dict[str, tuple[str, Vector, dict[str, str]]] = {
         "item.recorded",
         {"item": "i-1", "kind": "fact", "writer": "host", "observed_ms": 0, "confidence": 700},
         {
-            "audience": "{}",
             "confidence": "700",
             "evidence": "[]",
             "expires_ms": "0",
@@ -67,11 +62,10 @@ ITEMS: dict[str, tuple[str, Vector, dict[str, str]]] = {
             "observed_ms": "0",
             "pinned": "false",
             "privacy": '"shared_with_subject"',
-            "role": '"item"',
             "run": "null",
             "scope": '"user"',
-            "slot": "null",
             "source_type": '"conversation"',
+            "standing": "{}",
             "writer": '"host"',
         },
     ),
@@ -93,7 +87,8 @@ ITEMS: dict[str, tuple[str, Vector, dict[str, str]]] = {
         {
             "request": '{"requested_ms":1700000000000,"requester":"ada"}',
             "run": '"night-2"',
-            "revision": '{"audience":{"hidden_from":["bob"]},"confidence":100,"confirmed_ms":7,"pinned":false,"privacy":"operator_diagnostic",'
+            "revision": '{"audience":{"hidden_from":["bob"]},"confidence":100,"confirmed_ms":7,'
+            '"pinned":false,"privacy":"operator_diagnostic",'
             '"scope":"chat","stale":"review_before_use"}',
         },
     ),

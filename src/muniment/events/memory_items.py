@@ -158,12 +158,22 @@ class Audience(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     hidden_from: list[str] = []
 
 
+class Standing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """What an entry is and whom it is known to. `slot` is the keyed digest of the one that a proposal would take, in hex.
+
+    These are together because a body of more than 15 fields takes another form in MessagePack.
+    """
+
+    role: EntryRole = EntryRole.ITEM
+    slot: str | None = None
+    audience: Audience = Audience()
+
+
 class ItemMeta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """What survives the erasure of an item: ids, names, numbers and times.
 
     `confidence` and `importance` are thousandths. `observed_ms` is when it was true, `expires_ms` when it ends to be
-    (0: never). An item without `evidence` was attested by `writer`, a person or a program. A proposal has in `slot`
-    the keyed digest of the one that it would take, in hex.
+    (0: never). An item without `evidence` was attested by `writer`, a person or a program.
     """
 
     item: str
@@ -180,9 +190,7 @@ class ItemMeta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     expires_ms: int = 0
     evidence: list[SourceEvidence] = []
     run: str | None = None
-    audience: Audience = Audience()
-    role: EntryRole = EntryRole.ITEM
-    slot: str | None = None
+    standing: Standing = Standing()
 
 
 class ItemContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):

@@ -221,7 +221,7 @@ class Notebooks:
             privacy=meta.privacy,
             scope=meta.scope,
             pinned=meta.pinned,
-            audience=meta.audience,
+            audience=meta.standing.audience,
         )
         return replace(item, retired=resting(item))
 
