@@ -159,7 +159,7 @@ class Audience(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
 
 
 class Standing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """What an entry is and whom it is known to. `slot` is the keyed digest of the one that a proposal would take, in hex.
+    """What an entry is and whom it is known to. `slot` is the keyed digest of the one that a proposal would take.
 
     These are together because a body of more than 15 fields takes another form in MessagePack.
     """

@@ -81,7 +81,7 @@ class Deciding:
         item = self._space.notebooks.item(self._reader, prepared.meta.item)
         if item is None:
             return None
-        if not prepared.is_same(item):
+        if not item.is_item or not prepared.is_same(item):
             raise Conflict(at="id", problem="taken")
         if item.retired is Retirement.UNDONE:
             return None

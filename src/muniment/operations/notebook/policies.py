@@ -17,7 +17,7 @@ from muniment.declaration.session import Session
 from muniment.errors import AccessDenied, InvalidInput, LimitExceeded
 from muniment.events.changes import LifecycleRequest
 from muniment.events.governing import MemoryPolicySet, PolicyAction, PolicySelector
-from muniment.events.identity import ConversationKey, SubjectId, check_name
+from muniment.events.identity import Channel, ConversationId, ConversationKey, SubjectId, check_name
 from muniment.events.memory_items import EntryRole, ItemContent, ItemKind, ItemMeta, ItemScope, MemoryPlane, Standing
 from muniment.events.records import EventKind
 from muniment.ledger.drafts import Change
@@ -64,7 +64,7 @@ class PolicyReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PolicyInForce(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A policy in force. `has_topic` says that one about all subjects is of one topic, of which nothing else is kept."""
+    """A policy in force. `has_topic`: it is about all subjects and one topic, of which only a digest is kept."""
 
     policy: str
     action: PolicyAction
@@ -88,7 +88,7 @@ class PoliciesInForce(Struct, frozen=True, kw_only=True):
 
 
 class AskedPolicy(Struct, frozen=True, kw_only=True):
-    """A policy that somebody asks for: what it does, what about, until when (0: until it is ended), who asks and why."""
+    """A policy that somebody asks for: what it does, what about, until when (0: until it is ended), who and why."""
 
     action: PolicyAction
     selector: PolicySelector
@@ -248,5 +248,6 @@ def _shown(policies: list[MemoryPolicy], subject: str | None) -> Iterator[Policy
 
 
 def _key(selector: PolicySelector) -> ConversationKey:
-    assert selector.conversation is not None and selector.channel is not None, "a conversation has both names"
-    return ConversationKey(conversation=selector.conversation, channel=selector.channel)
+    return ConversationKey(
+        conversation=ConversationId(selector.conversation or ""), channel=Channel(selector.channel or "")
+    )
