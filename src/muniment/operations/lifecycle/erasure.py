@@ -2,8 +2,8 @@
 
 In one write transaction: the events are appended, content keys and ciphertext removed (also of what was recorded beside
 turns that are all erased). What goes is decided by the guard inside the transaction. In the last one the space key is
-rotated, and what was committed meanwhile is decided, too. Then the write-ahead log is emptied and the old space key is
-destroyed; only then the caller gets its report.
+rotated, and what was committed meanwhile is decided, too, as are the memory items that go with the turns. Then the
+write-ahead log is emptied and the old space key is destroyed; only then the caller gets its report.
 
 At most `STEP_TURNS` turns are looked at in one transaction, so that other writers do not wait for long. Before the last
 one the log notes that the erasure goes on (`ledger.owed`), and the next opening completes it after a crash.
@@ -28,6 +28,7 @@ from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
 from muniment.operations.lifecycle.guard import Guard, Judgements, length
 from muniment.operations.lifecycle.refusals import append_refusals
+from muniment.operations.lifecycle.resting_items import resting_items
 from muniment.operations.lifecycle.scope import Turns
 from muniment.operations.lifecycle.targets import Target, turns_of
 from muniment.projections.change_fold import Changes, lost_in_conversation
@@ -110,7 +111,7 @@ class Erasure:
         return space.rotate(RotationCause.ERASURE, partial(self._last, steps[-1] if steps else [], since), since)
 
     def _step(self, turns: list[Turns], writer: Writer) -> ErasureOutcome:
-        done, owed = self._destroyed(writer, turns), self._space.ledger.segments.owed
+        done, owed = self._destroyed(writer, turns, self._done), self._space.ledger.segments.owed
         if done.positions:
             first = done.positions[0] if self._first is None else self._first
             going_on = owed.of(writer.tx).within(first, writer.touched)
@@ -118,7 +119,10 @@ class Erasure:
         return done
 
     def _last(self, turns: list[Turns], since: int, writer: Writer) -> ErasureOutcome:
-        done = self._destroyed(writer, [*turns, *self._target.since(writer.tx, since)])
+        done = self._destroyed(writer, [*turns, *self._target.since(writer.tx, since)], self._done)
+        resting = resting_items(self._space, writer.tx, self._target, self._request.requested_ms)
+        if resting:
+            done = self._destroyed(writer, resting, done, requested=True)
         if self._is_requested:
             append_refusals(self._space, writer, done.refused(), self._request)
         if self._first is not None:
@@ -126,12 +130,18 @@ class Erasure:
             owed.put(writer.tx, owed.of(writer.tx).without(self._first))
         return done
 
-    def _destroyed(self, writer: Writer, turns: Iterable[Turns]) -> ErasureOutcome:
-        """Judge turns as they are now, and destroy what goes of them; return what was done up to here."""
+    def _destroyed(
+        self, writer: Writer, turns: Iterable[Turns], before: ErasureOutcome, *, requested: bool = False
+    ) -> ErasureOutcome:
+        """Judge turns as they are now, and destroy what goes of them; return what was done up to here.
+
+        Items that follow their turns are `requested`, whoever asked for the erasure of these.
+        """
         space, transcript = self._space, self._space.transcript
-        judged = judged_turns(space, writer.tx, turns, self._request.requested_ms, requested=self._is_requested)
+        is_requested = requested or self._is_requested
+        judged = judged_turns(space, writer.tx, turns, self._request.requested_ms, requested=is_requested)
         going = [judgements for judgements in judged if judgements.spans]
-        if going and self._guarded is not None and not self._done.positions:
+        if going and self._guarded is not None and not before.positions:
             self._guarded.spend(writer)
         after = {head.stream: transcript.changes(writer.tx, head) for head in (each.turns.head for each in going)}
         positions: list[int] = []
@@ -143,7 +153,7 @@ class Erasure:
         counts = Counter(word for judgements in going for word in _destroy(space, writer, judgements))
         counts["beside"] += sum(_words_gone(space, writer, after))
         kept = tuple(judgements for judgements in judged if judgements.kept)
-        return self._done.joined(ErasureOutcome(tuple(positions), frozenset(after), counts, kept))
+        return before.joined(ErasureOutcome(tuple(positions), frozenset(after), counts, kept))
 
     def _append(self, writer: Writer, judgements: Judgements) -> Iterator[int]:
         turns, request = judgements.turns, self._request

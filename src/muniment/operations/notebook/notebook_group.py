@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from muniment.declaration.operation import Effect, Family, Group, operation
+from muniment.declaration.operation import Effect, Family, Group, SecondRight, operation
 from muniment.declaration.session import Session
 from muniment.events.governing import PolicyAction
 from muniment.events.identity import Count, SubjectId, check_name
@@ -37,7 +37,13 @@ class NotebookGroup(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True, request="SetMemoryPolicyRequest")
+    @operation(
+        Effect.APPEND,
+        family=Family.COMMIT,
+        also=(SecondRight(effect=Effect.ERASE, when="action is follow"),),
+        idempotent=True,
+        request="SetMemoryPolicyRequest",
+    )
     def set_policy(
         self,
         action: Annotated[PolicyAction, Meta(description="What the policy does, or what ends one.")],
@@ -52,9 +58,10 @@ class NotebookGroup(Group):
 
         What `suppress` matches is refused from now on, and what `pause` matches is deferred, by `memory.remember` and
         `notebook.propose`; `resume` ends pauses of the same selector, and `lift` suppressions. Items that `follow`
-        matches are erased with the last turn that they rest on; `keep` ends that. Nothing that exists is deleted, and
-        amendments of items by hand go on. Appends `memory_policy.set`. A pattern with `*` takes a subject, and is
-        destroyed when that is erased. Raises `request.invalid`, `access.denied`.
+        matches are erased with the last turn that they rest on; `keep` ends that. Nothing that exists is deleted now,
+        and amendments by hand go on. `follow` takes the right to erase, and a second person where erasures do. Appends
+        `memory_policy.set`. A pattern with `*` takes a subject, and is destroyed when that is erased. Raises
+        `request.invalid`, `access.denied`, `approval.needed`.
         """
         request = requested(self._session, reason, requester)
         return set_policy(self._session, asked_policy(self._session, action, selector, until_ms, request))

@@ -20,10 +20,12 @@ from muniment.events.governing import MemoryPolicySet, PolicyAction, PolicySelec
 from muniment.events.identity import Channel, ConversationId, ConversationKey, SubjectId, check_name
 from muniment.events.memory_items import EntryRole, ItemContent, ItemKind, ItemMeta, ItemScope, MemoryPlane, Standing
 from muniment.events.records import EventKind
+from muniment.governance.access import Effect
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import Writer
 from muniment.memory.kinds import kind_named, slot_topic
 from muniment.memory.policies import ANY_TEXT, ENDS, MemoryPolicy, in_force
+from muniment.operations.approvals.gate import GuardedAct, GuardedRequest
 from muniment.operations.memory.prepared_items import Writing
 from muniment.operations.memory.recording import WHOLE_SPACE, Entry, record_entry
 
@@ -107,6 +109,8 @@ def asked_policy(
     session: Session, action: PolicyAction, selector: MemorySelector, until_ms: int | None, request: LifecycleRequest
 ) -> AskedPolicy:
     """Return a policy that somebody asks for, checked."""
+    if selector.topic is not None and (action is PolicyAction.FOLLOW or ENDS.get(action) is PolicyAction.FOLLOW):
+        raise InvalidInput(at="selector.topic", problem="not_taken")
     if until_ms is not None and action in {*ENDS, PolicyAction.FOLLOW}:
         raise InvalidInput(at="until_ms", problem="not_taken")
     if until_ms is not None and until_ms <= request.requested_ms:
@@ -152,10 +156,26 @@ def _checked_topic(selector: MemorySelector) -> str | None:
 
 def set_policy(session: Session, asked: AskedPolicy) -> PolicyReport:
     """Let a policy begin, or end those that are about the same, and report."""
-    return session.space.ledger.transact(lambda writer: _set(session, writer, asked))
+    guarded = _guarded(session, asked) if asked.action is PolicyAction.FOLLOW else None
+    if guarded is not None:
+        with session.space.ledger.reader() as reader:
+            known = in_force(session.space.notebooks.policies(reader), asked.request.requested_ms)
+        if not any(asked.is_same(policy, asked.action) for policy in known):
+            guarded.ask()
+    return session.space.ledger.transact(lambda writer: _set(session, writer, asked, guarded))
 
 
-def _set(session: Session, writer: Writer, asked: AskedPolicy) -> PolicyReport:
+def _guarded(session: Session, asked: AskedPolicy) -> GuardedRequest:
+    """Return the request for a policy under which items are erased: an erasure to come, so it takes what one takes."""
+    session.access.require(Effect.ERASE)
+    selector = asked.selector
+    names = {"subject": selector.subject, "kind": selector.kind, "scope": selector.scope}
+    names |= {"channel": selector.channel, "conversation": selector.conversation}
+    about = {"memory_policy": "follow"} | {name: str(value) for name, value in names.items() if value is not None}
+    return GuardedRequest(session=session, act=GuardedAct.ERASE, about=about, request=asked.request)
+
+
+def _set(session: Session, writer: Writer, asked: AskedPolicy, guarded: GuardedRequest | None) -> PolicyReport:
     notebooks, action, now_ms = session.space.notebooks, asked.action, asked.request.requested_ms
     known = in_force(notebooks.policies(writer.tx), now_ms)
     same = [policy for policy in known if asked.is_same(policy, ENDS.get(action, action))]
@@ -164,6 +184,8 @@ def _set(session: Session, writer: Writer, asked: AskedPolicy) -> PolicyReport:
         return PolicyReport(changed=False, action=action, reason=NOTHING_IN_FORCE)
     if action not in ENDS and any(policy.event.until_ms == asked.until_ms for policy in same):
         return PolicyReport(changed=False, action=action, policy=ended[-1], reason=ALREADY_IN_FORCE)
+    if guarded is not None:
+        guarded.spend(writer)
     if action in ENDS:
         entry, refs = same[-1].id, _refs(session, writer, same[-1].id)
     else:
