@@ -14,7 +14,7 @@ from muniment.governance.access import Access
 from muniment.memory.amendment import SupersedeItem
 from muniment.memory.candidate import Ruling
 from muniment.operations.lifecycle.scope import Scope
-from muniment.operations.notebook.policies import MemorySelector, PolicyReport
+from muniment.operations.notebook.policies import MemorySelector, MemoryPolicyReport
 from tests.laws.every_key import Keys, opened_by, sealed_values
 from tests.memory.asking import amend, remember, size, texts
 from tests.memory.items import candidate
@@ -25,7 +25,7 @@ ADA = SubjectId(SUBJECT)
 PAUSE, SUPPRESS = PolicyAction.PAUSE, PolicyAction.SUPPRESS
 
 
-def set_policy(world: World, action: PolicyAction, until_ms: int | None = None, **selector: Any) -> PolicyReport:
+def set_policy(world: World, action: PolicyAction, until_ms: int | None = None, **selector: Any) -> MemoryPolicyReport:
     asked = MemorySelector(**selector)
     return world.runtime.notebook.set_policy(action, "asked for", OPERATOR, asked, until_ms)
 

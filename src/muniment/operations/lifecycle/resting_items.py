@@ -1,14 +1,16 @@
 """Memory items that go with the turns that they rest on: because a request says so, or a policy of memory.
 
-An item goes when it rests on something, and everything that it rests on is erased: before, or by the same request. So
-does a proposal. What somebody attested rests on nothing and stays. The guard decides about them as about turns, so that
-a hold keeps them. They are found through the subjects of the turns: an item only rests on turns of its subject.
+An item goes when it rests on a turn that the request is about, and everything that it rests on is erased: before, or by
+the same request. So does a proposal. What somebody attested rests on nothing and stays. The guard decides about them as
+about turns, so that a hold keeps them. They are found through the subjects of the turns: an item only rests on turns of
+its subject.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
+from itertools import starmap
 
 from muniment.events.changes import TurnSpan
 from muniment.events.governing import PolicyAction
@@ -22,7 +24,7 @@ from muniment.memory.policies import MemoryPolicy, Statement, applies, in_force
 from muniment.operations.lifecycle.guard import Judgements
 from muniment.operations.lifecycle.scope import NotebookKey, Turns
 from muniment.operations.lifecycle.targets import Target, readable, spans_of, turns_of
-from muniment.operations.memory.source_phases import place_of, source_phase
+from muniment.operations.memory.source_phases import SourcePlace, place_of, source_phase
 from muniment.space.space import Space
 
 
@@ -53,8 +55,9 @@ def resting_items(
     policies = [] if takes_all else _following(space, reader, now_ms)
     if not takes_all and not policies:
         return []
-    leaving, found = Leaving(space, reader, going), list[Turns]()
-    for subject in sorted(_subjects(space, reader, target.turns(reader))):
+    turns, found = target.turns(reader), list[Turns]()
+    leaving = Leaving(space, reader, turns, going)
+    for subject in sorted(_subjects(space, reader, turns)):
         for head in space.notebooks.heads(reader, subject):
             items = [item for item in space.notebooks.items(reader, head) if leaving.takes(item)]
             chosen = [item for item in items if takes_all or _follows(space, policies, item)]
@@ -65,32 +68,47 @@ def resting_items(
 
 
 class Leaving:
-    """Tells which items rest on nothing but what is erased, or about to be."""
+    """Tells which items rest on nothing but what is erased, or about to be, and on a turn that the request is about."""
 
-    def __init__(self, space: Space, reader: Reader, going: Iterable[Judgements]) -> None:
+    def __init__(self, space: Space, reader: Reader, asked: Iterable[Turns], going: Iterable[Judgements]) -> None:
         self._space = space
         self._reader = reader
-        self._spans: defaultdict[int, list[TurnSpan]] = defaultdict(list)
-        self._messages: set[tuple[int, int, int]] = set()
-        for judgements in going:
-            stream, message = judgements.turns.head.stream, judgements.turns.message
-            if message is None:
-                self._spans[stream] += judgements.spans
-            else:
-                self._messages.update((stream, span.first, message) for span in judgements.spans)
+        self._asked = PlacesInQuestion((turns.head.stream, turns.spans, turns.message) for turns in asked)
+        self._going = PlacesInQuestion((one.turns.head.stream, one.spans, one.turns.message) for one in going)
 
     def takes(self, item: MemoryItem) -> bool:
-        """Tell whether an item with words rests on something, and all of it goes."""
-        return item.text is not None and bool(item.meta.evidence) and all(map(self._goes, item.meta.evidence))
+        """Tell whether an item with words goes."""
+        if item.text is None or not item.meta.evidence:
+            return False
+        places = [place_of(self._space, self._reader, source) for source in item.meta.evidence]
+        if not any(place is not None and self._asked.touches(place) for place in places):
+            return False
+        return all(starmap(self._goes, zip(item.meta.evidence, places, strict=True)))
 
-    def _goes(self, source: SourceEvidence) -> bool:
-        if source_phase(self._space, self._reader, source) is Phase.ERASED:
+    def _goes(self, source: SourceEvidence, place: SourcePlace | None) -> bool:
+        if place is None or self._going.covers(place):
             return True
-        place = place_of(self._space, self._reader, source)
-        if place is None:
-            return True
-        goes = any(span.includes(place.turn) for span in self._spans[place.stream])
-        return goes or (place.stream, place.turn, place.message) in self._messages
+        return source_phase(self._space, self._reader, source) is Phase.ERASED
+
+
+class PlacesInQuestion:
+    """Turns by stream, or single messages of them."""
+
+    def __init__(self, parts: Iterable[tuple[int, Iterable[TurnSpan], int | None]]) -> None:
+        self._spans: defaultdict[int, list[tuple[TurnSpan, int | None]]] = defaultdict(list)
+        for stream, spans, message in parts:
+            self._spans[stream] += [(span, message) for span in spans]
+
+    def covers(self, place: SourcePlace) -> bool:
+        """Tell whether everything of a place is among them."""
+        return any(message in {None, place.message} for message in self._messages(place))
+
+    def touches(self, place: SourcePlace) -> bool:
+        """Tell whether anything of a place is among them."""
+        return any(place.message is None or message in {None, place.message} for message in self._messages(place))
+
+    def _messages(self, place: SourcePlace) -> Iterator[int | None]:
+        return (message for span, message in self._spans[place.stream] if span.includes(place.turn))
 
 
 def _following(space: Space, reader: Reader, now_ms: int) -> list[MemoryPolicy]:

@@ -18,7 +18,7 @@ from muniment.operations.notebook.policies import (
     EVERYTHING,
     MemorySelector,
     PoliciesInForce,
-    PolicyReport,
+    MemoryPolicyReport,
     asked_policy,
     policies_in_force,
     set_policy,
@@ -53,7 +53,7 @@ class NotebookGroup(Group):
         until_ms: Annotated[
             Count | None, Meta(description="When it ends by itself. Without it: never.", extra=MOMENT)
         ] = None,
-    ) -> PolicyReport:
+    ) -> MemoryPolicyReport:
         """Set a policy of memory, or end one: pause, resume, suppress, lift, follow, keep.
 
         What `suppress` matches is refused from now on, and what `pause` matches is deferred, by `memory.remember` and

@@ -51,7 +51,7 @@ class MemorySelector(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 EVERYTHING = MemorySelector()
 
 
-class PolicyReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class MemoryPolicyReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What became of a request for a policy. `policy` is the id of the one in force now, `ended` are those that ended.
 
     One that changes nothing has a `reason`.
@@ -65,7 +65,7 @@ class PolicyReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     position: int | None = None
 
 
-class PolicyInForce(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class MemoryPolicyInForce(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A policy in force. `has_topic`: it is about all subjects and one topic, of which only a digest is kept."""
 
     policy: str
@@ -86,7 +86,7 @@ class PolicyInForce(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class PoliciesInForce(Struct, frozen=True, kw_only=True):
     """The policies in force, in the order in which they were set."""
 
-    policies: list[PolicyInForce]
+    policies: list[MemoryPolicyInForce]
 
 
 class AskedPolicy(Struct, frozen=True, kw_only=True):
@@ -154,7 +154,7 @@ def _checked_topic(selector: MemorySelector) -> str | None:
     return topic
 
 
-def set_policy(session: Session, asked: AskedPolicy) -> PolicyReport:
+def set_policy(session: Session, asked: AskedPolicy) -> MemoryPolicyReport:
     """Let a policy begin, or end those that are about the same, and report."""
     guarded = _guarded(session, asked) if asked.action is PolicyAction.FOLLOW else None
     if guarded is not None:
@@ -175,15 +175,15 @@ def _guarded(session: Session, asked: AskedPolicy) -> GuardedRequest:
     return GuardedRequest(session=session, act=GuardedAct.ERASE, about=about, request=asked.request)
 
 
-def _set(session: Session, writer: Writer, asked: AskedPolicy, guarded: GuardedRequest | None) -> PolicyReport:
+def _set(session: Session, writer: Writer, asked: AskedPolicy, guarded: GuardedRequest | None) -> MemoryPolicyReport:
     notebooks, action, now_ms = session.space.notebooks, asked.action, asked.request.requested_ms
     known = in_force(notebooks.policies(writer.tx), now_ms)
     same = [policy for policy in known if asked.is_same(policy, ENDS.get(action, action))]
     ended = [policy.id for policy in same]
     if action in ENDS and not same:
-        return PolicyReport(changed=False, action=action, reason=NOTHING_IN_FORCE)
+        return MemoryPolicyReport(changed=False, action=action, reason=NOTHING_IN_FORCE)
     if action not in ENDS and any(policy.event.until_ms == asked.until_ms for policy in same):
-        return PolicyReport(changed=False, action=action, policy=ended[-1], reason=ALREADY_IN_FORCE)
+        return MemoryPolicyReport(changed=False, action=action, policy=ended[-1], reason=ALREADY_IN_FORCE)
     if guarded is not None:
         guarded.spend(writer)
     if action in ENDS:
@@ -202,7 +202,7 @@ def _set(session: Session, writer: Writer, asked: AskedPolicy, guarded: GuardedR
     )
     position = writer.change(Change(EventKind.MEMORY_POLICY_SET, now_ms, body, refs)).position
     in_force_now = None if action in ENDS else entry
-    return PolicyReport(changed=True, action=action, policy=in_force_now, ended=ended, position=position)
+    return MemoryPolicyReport(changed=True, action=action, policy=in_force_now, ended=ended, position=position)
 
 
 def _record_words(session: Session, writer: Writer, asked: AskedPolicy, entry: str) -> None:
@@ -247,12 +247,12 @@ def policies_in_force(session: Session, subject: SubjectId | None) -> PoliciesIn
     return PoliciesInForce(policies=list(_shown(known, only)))
 
 
-def _shown(policies: list[MemoryPolicy], subject: str | None) -> Iterator[PolicyInForce]:
+def _shown(policies: list[MemoryPolicy], subject: str | None) -> Iterator[MemoryPolicyInForce]:
     for policy in policies:
         event, selector = policy.event, policy.event.selector
         if subject not in {None, selector.subject}:
             continue
-        told = PolicyInForce(
+        told = MemoryPolicyInForce(
             policy=policy.id,
             action=event.action,
             position=policy.position,
