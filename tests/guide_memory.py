@@ -11,7 +11,7 @@ from muniment.governance.views import View
 from muniment.memory.candidate import RULES, RulingReason
 from muniment.memory.kinds import KINDS, OTHER_NAMES
 from muniment.memory.merging import MERGE_RULES, MergeReason
-from muniment.memory.policies import STOPS, SUPPRESSED_BY_POLICY
+from muniment.memory.policies import ENDS, STOPS, SUPPRESSED_BY_POLICY
 
 CANDIDATES: dict[RulingReason, str] = {
     RulingReason.PRIVATE_TARGET: "its privacy is `private_garden`",
@@ -57,6 +57,14 @@ def merge_rules(table: Table) -> str:
     first = [MERGES[MergeReason.FORGOTTEN], "refused", f"`{MergeReason.FORGOTTEN}`"]
     last = [MERGES[MergeReason.NEWER], "supersedes", f"`{MergeReason.NEWER}`"]
     return table(["if", "outcome", "reason"], [first, *rows, last])
+
+
+def policy_actions(table: Table) -> str:
+    """Return what each action of a policy does."""
+    rows = [[f"`{action}`", f"what matches is answered with `{ruling}`"] for action, ruling in STOPS.items()]
+    rows.append([f"`{PolicyAction.FOLLOW}`", "items that match are erased with the last turn that they rest on"])
+    rows += [[f"`{ending}`", f"ends each `{ended}` of the same selector"] for ending, ended in ENDS.items()]
+    return table(["action", "effect"], rows)
 
 
 def item_kinds(table: Table) -> str:

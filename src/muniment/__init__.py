@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         ValueKind,
     )
     from muniment.events.changes import Action, RedactionReason, Transition
+    from muniment.events.governing import PolicyAction
     from muniment.events.identity import ConversationKey
     from muniment.events.memory_items import (
         Freshness,
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from muniment.governance.views import View
     from muniment.kernel.sources import FixedClock, Sources
     from muniment.memory.amendment import (
+        ChangeItemAudience,
         ChangeItemPrivacy,
         ChangeItemScope,
         CorrectItem,
@@ -91,7 +93,7 @@ if TYPE_CHECKING:
         RestoreItem,
         SupersedeItem,
     )
-    from muniment.memory.candidate import Candidate, ItemSource, JudgedBy, Ruling, SemanticJudgement
+    from muniment.memory.candidate import Candidate, ItemAudience, ItemSource, JudgedBy, Ruling, SemanticJudgement
     from muniment.operations.attachments import AttachmentPlace
     from muniment.operations.context.prompt import Composition, Gaps, QuoteScope, Shape, SystemText
     from muniment.operations.conversations.activity import TimeRange
@@ -99,6 +101,9 @@ if TYPE_CHECKING:
     from muniment.operations.lifecycle.scope import Scope
     from muniment.operations.memory.forget_targets import ForgetTarget
     from muniment.operations.memory.selection import ItemFilter, ItemSelection
+    from muniment.operations.notebook.decide import ProposalVerdict
+    from muniment.operations.notebook.list_proposals import ProposalFilter
+    from muniment.operations.notebook.policies import MemorySelector
     from muniment.operations.provenance.derivations import Derivation
     from muniment.operations.provenance.links import MemoryKey
     from muniment.operations.transcripts.hits import Preset, SearchRanking, SearchScope, Sort
@@ -156,7 +161,13 @@ _HOMES = {
     "Limits": "muniment.governance.limits",
     "ForgetTarget": "muniment.operations.memory.forget_targets",
     "Candidate": "muniment.memory.candidate",
+    "ChangeItemAudience": "muniment.memory.amendment",
     "ChangeItemPrivacy": "muniment.memory.amendment",
+    "ItemAudience": "muniment.memory.candidate",
+    "MemorySelector": "muniment.operations.notebook.policies",
+    "PolicyAction": "muniment.events.governing",
+    "ProposalFilter": "muniment.operations.notebook.list_proposals",
+    "ProposalVerdict": "muniment.operations.notebook.decide",
     "ChangeItemScope": "muniment.memory.amendment",
     "CorrectItem": "muniment.memory.amendment",
     "Freshness": "muniment.events.memory_items",
@@ -246,6 +257,7 @@ __all__ = [
     "Authority",
     "BlobPart",
     "Candidate",
+    "ChangeItemAudience",
     "ChangeItemPrivacy",
     "ChangeItemScope",
     "Composition",
@@ -272,6 +284,7 @@ __all__ = [
     "Ingress",
     "InvalidateItem",
     "InvalidityGround",
+    "ItemAudience",
     "ItemFilter",
     "ItemKind",
     "ItemPrivacy",
@@ -286,6 +299,7 @@ __all__ = [
     "MarkItemStale",
     "MemoryKey",
     "MemoryPlane",
+    "MemorySelector",
     "Message",
     "MunimentError",
     "Options",
@@ -295,10 +309,13 @@ __all__ = [
     "Pins",
     "Plane",
     "Policy",
+    "PolicyAction",
     "Preset",
     "Pressure",
     "PressureLevel",
     "Profile",
+    "ProposalFilter",
+    "ProposalVerdict",
     "Protocol",
     "QuoteScope",
     "ReasoningPart",

@@ -11,6 +11,7 @@ from muniment.events.approving import GuardedAct
 from muniment.events.archive import ArchiveScope, ImportMode, PrivateMaterial
 from muniment.events.attributes import Attribute
 from muniment.events.changes import Action, RedactionReason, Transition
+from muniment.events.governing import PolicyAction
 from muniment.events.identity import ConversationKey
 from muniment.events.turn import Turn
 from muniment.formats.reading.import_format import Format
@@ -60,6 +61,11 @@ from muniment.operations.memory.list_items import ItemDetail, ListedItems
 from muniment.operations.memory.prompt_block import PromptBlock
 from muniment.operations.memory.remember import RememberReport
 from muniment.operations.memory.selection import ItemSelection
+from muniment.operations.notebook.decide import DecideReport, ProposalVerdict
+from muniment.operations.notebook.list_proposals import ListedProposals, ProposalFilter
+from muniment.operations.notebook.policies import MemoryPolicyReport, MemorySelector, PoliciesInForce
+from muniment.operations.notebook.propose import ProposeReport
+from muniment.operations.notebook.undo import UndoReport
 from muniment.operations.provenance.derivations import Derivation
 from muniment.operations.provenance.links import LinkPage, MemoryKey
 from muniment.operations.provenance.provenance import DerivationReport
@@ -238,12 +244,33 @@ class AsyncMemoryGroup:
         self, subject: str, target: ForgetTarget, reason: str, requester: str, dry_run: bool = ...
     ) -> ForgetReport: ...
 
+class AsyncNotebookGroup:
+    async def set_policy(
+        self,
+        action: PolicyAction,
+        reason: str,
+        requester: str,
+        selector: MemorySelector = ...,
+        until_ms: int | None = ...,
+    ) -> MemoryPolicyReport: ...
+    async def policies(self, subject: str | None = ...) -> PoliciesInForce: ...
+    async def propose(
+        self, candidates: list[Candidate], rationale: str, requester: str, dry_run: bool = ...
+    ) -> ProposeReport: ...
+    async def proposals(
+        self, subject: str, view: View, state: ProposalFilter = ..., limit: int = ..., after: int | None = ...
+    ) -> ListedProposals: ...
+    async def decide(
+        self, proposal: str, verdict: ProposalVerdict, reason: str, requester: str, dry_run: bool = ...
+    ) -> DecideReport: ...
+    async def undo(self, run: str, reason: str, requester: str, dry_run: bool = ...) -> UndoReport: ...
+
 class AsyncLifecycle:
     async def request(
         self, conversation: ConversationKey, transition: Transition, reason: str, requester: str, turn: str | None = ...
     ) -> LifecycleReport: ...
-    async def erase(self, scope: Scope, reason: str, requester: str) -> LifecycleReport: ...
-    async def review(self, action: Action, scope: Scope) -> LifecycleReport: ...
+    async def erase(self, scope: Scope, reason: str, requester: str, with_memory: bool = ...) -> LifecycleReport: ...
+    async def review(self, action: Action, scope: Scope, with_memory: bool = ...) -> LifecycleReport: ...
     async def hold(self, scope: Scope, reason: str, requester: str) -> LifecycleReport: ...
     async def release(self, hold: int, reason: str, requester: str) -> LifecycleReport: ...
     async def retain(
@@ -378,6 +405,7 @@ class AsyncRuntime:
     subjects: AsyncSubjects
     redactions: AsyncRedactions
     memory: AsyncMemoryGroup
+    notebook: AsyncNotebookGroup
     lifecycle: AsyncLifecycle
     evidence: AsyncEvidence
     disclosure: AsyncDisclosure

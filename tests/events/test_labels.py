@@ -79,10 +79,10 @@ from muniment.events.memory_items import (
     ItemScope,
     ItemSourceType,
     MemoryPlane,
+    NotebookEntry,
     NotebookOpened,
     Retirement,
     Revision,
-    Standing,
 )
 from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart, UriPart, part_label
 from muniment.events.records import (
@@ -205,7 +205,7 @@ SMALL_BODIES: list[MetaBody] = [
         expires_ms=8,
         evidence=[SOURCE],
         run="night-1",
-        standing=Standing(role=EntryRole.PROPOSAL, slot="0a1b", audience=Audience(only=["bob"])),
+        entry=NotebookEntry(role=EntryRole.PROPOSAL, slot="0a1b", audience=Audience(only=["bob"])),
     ),
     ItemRevised(revision=Revision(text="Lives in Oslo", confidence=100), request=REQUEST, run="night-1"),
     ItemRetired(

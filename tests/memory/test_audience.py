@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from muniment.events.memory_items import Audience, EntryRole, MemoryPlane, Standing
+from muniment.events.memory_items import Audience, EntryRole, MemoryPlane, NotebookEntry
 from muniment.memory.audience import audience_flaw, is_known_to
 from tests.memory.items import item
 from tests.turns import SUBJECT
@@ -34,7 +34,7 @@ def test_others_know_of_shared_facts_that_include_them(
 
 
 def test_nobody_else_knows_of_what_is_only_proposed() -> None:
-    proposal = item(plane=SHARED, standing=Standing(role=EntryRole.PROPOSAL))
+    proposal = item(plane=SHARED, entry=NotebookEntry(role=EntryRole.PROPOSAL))
     assert not is_known_to(proposal, "bob")
     assert is_known_to(proposal, SUBJECT)
 

@@ -14,7 +14,7 @@ from muniment.governance.access import Access
 from muniment.memory.amendment import SupersedeItem
 from muniment.memory.candidate import Ruling
 from muniment.operations.lifecycle.scope import Scope
-from muniment.operations.notebook.policies import MemorySelector, MemoryPolicyReport
+from muniment.operations.notebook.policies import MemoryPolicyReport, MemorySelector
 from tests.laws.every_key import Keys, opened_by, sealed_values
 from tests.memory.asking import amend, remember, size, texts
 from tests.memory.items import candidate

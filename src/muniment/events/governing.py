@@ -2,7 +2,7 @@
 
 Both are in the stream of the space, and changes of it, so that its head counts them and none can be left out unnoticed.
 They hold ids and names. What a person writes about a policy of one subject (the pattern of its topics) is the content
-of an entry in a notebook of that subject, which the event names in its references, and dies with it; the reason of the
+of an entry in a notebook of that subject, which the event names in its references, and is destroyed with it; the reason of the
 event goes at the same time (`projections.space_words`). A policy for all subjects has no such entry, and no pattern: it
 knows its one topic by a keyed digest, as slots do.
 """

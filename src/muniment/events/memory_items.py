@@ -158,7 +158,7 @@ class Audience(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     hidden_from: list[str] = []
 
 
-class Standing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+class NotebookEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """What an entry is and whom it is known to. `slot` is the keyed digest of the one that a proposal would take.
 
     These are together because a body of more than 15 fields takes another form in MessagePack.
@@ -190,7 +190,7 @@ class ItemMeta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     expires_ms: int = 0
     evidence: list[SourceEvidence] = []
     run: str | None = None
-    standing: Standing = Standing()
+    entry: NotebookEntry = NotebookEntry()
 
 
 class ItemContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):

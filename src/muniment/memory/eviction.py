@@ -1,4 +1,4 @@
-"""Eviction: which item leaves a notebook that has room for no more (FA-03).
+"""Eviction: which item leaves a notebook that is full (FA-03).
 
 1. A pinned item is never evicted. Neither is a correction, as long as corrections take at most a tenth of the room.
 2. Of the others the one with the lowest confidence leaves; of those the one that was recorded first.

@@ -87,7 +87,7 @@ class MemoryItem(Struct, frozen=True, kw_only=True):
     @property
     def is_item(self) -> bool:
         """Whether this is an item, and not a proposal or the words of a policy, which are never in use."""
-        return self.meta.standing.role is EntryRole.ITEM
+        return self.meta.entry.role is EntryRole.ITEM
 
     @property
     def is_active(self) -> bool:
@@ -130,7 +130,7 @@ def folded(item: MemoryItem, changes: Iterable[ItemChange]) -> MemoryItem:
 
 def resting(item: MemoryItem) -> Retirement | None:
     """Return why an entry that nobody has retired is not in use, or None."""
-    return RESTING[item.meta.standing.role]
+    return RESTING[item.meta.entry.role]
 
 
 RESTING = {

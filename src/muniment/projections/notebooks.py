@@ -221,7 +221,7 @@ class Notebooks:
             privacy=meta.privacy,
             scope=meta.scope,
             pinned=meta.pinned,
-            audience=meta.standing.audience,
+            audience=meta.entry.audience,
         )
         return replace(item, retired=resting(item))
 

@@ -1,7 +1,7 @@
 """What becomes of candidates in one state of the log: the rules that look at what is there.
 
 The first that applies decides: a repeat of its id, a policy that stops it, evidence that nobody is shown, what is in
-its slot (`memory.merging`), and whether its notebook has room for it (`memory.eviction`).
+its slot (`memory.merging`), and whether its notebook is full (`memory.eviction`).
 """
 
 from __future__ import annotations

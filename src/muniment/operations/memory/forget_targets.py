@@ -106,7 +106,7 @@ def proposals_behind(
     for plane in sorted(planes):
         head = notebooks.head(reader, subject, plane)
         for entry in [] if head is None else notebooks.items(reader, head):
-            is_of_slot = slot is not None and entry.meta.standing.slot == slot
+            is_of_slot = slot is not None and entry.meta.entry.slot == slot
             if not entry.is_item and entry.id not in names and (is_of_slot or entry.successor in names):
                 yield entry
 

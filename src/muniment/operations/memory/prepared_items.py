@@ -8,7 +8,7 @@ from typing import NamedTuple
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.identity import check_name
-from muniment.events.memory_items import ItemContent, ItemKind, ItemMeta, MemoryPlane, Standing
+from muniment.events.memory_items import ItemContent, ItemKind, ItemMeta, MemoryPlane, NotebookEntry
 from muniment.governance.detection.parts import marked_text
 from muniment.log.port import Reader
 from muniment.memory.audience import audience_flaw
@@ -70,7 +70,7 @@ class PreparedItem(NamedTuple):
             observed_ms=self.meta.observed_ms,
             confidence=self.meta.confidence,
             privacy=self.meta.privacy,
-            audience=self.meta.standing.audience,
+            audience=self.meta.entry.audience,
             sources=sources_of(self.meta.evidence),
         )
 
@@ -154,7 +154,7 @@ def _meta(
         expires_ms=candidate.expires_ms or 0,
         evidence=[derivation.body.source for derivation in derivations],
         run=writing.run,
-        standing=Standing(audience=candidate.audience.kept()),
+        entry=NotebookEntry(audience=candidate.audience.kept()),
     )
 
 

@@ -59,7 +59,7 @@ def decide(
     writing = Writing(request.requester, None, request.requested_ms)
     with space.ledger.reader() as reader:
         known = space.notebooks.item(reader, proposal)
-        if known is None or known.meta.standing.role is not EntryRole.PROPOSAL or not owned_by(session, known):
+        if known is None or known.meta.entry.role is not EntryRole.PROPOSAL or not owned_by(session, known):
             raise UnknownPlace(at="proposal")
         reason = _refusal(known)
         if reason is None and verdict is ProposalVerdict.ACCEPT:
@@ -107,7 +107,7 @@ def candidate_of(proposal: MemoryItem) -> Candidate:
     """Return what a proposal hands over when somebody accepts it; who does vouches for one without evidence."""
     meta, said = proposal.meta, proposal.content
     assert said is not None, "a proposal that is open has words"
-    audience = meta.standing.audience
+    audience = meta.entry.audience
     return Candidate(
         subject=SubjectId(proposal.subject),
         kind=meta.kind,

@@ -88,7 +88,7 @@ def _proposals(space: Space, reader: Reader, subject: str, state: ProposalFilter
     for head in space.notebooks.heads(reader, subject):
         for entry in space.notebooks.items(reader, head):
             is_listed = state is ProposalFilter.ALL or entry.retired is Retirement.PROPOSED
-            if is_listed and entry.meta.standing.role is EntryRole.PROPOSAL and entry.text is not None:
+            if is_listed and entry.meta.entry.role is EntryRole.PROPOSAL and entry.text is not None:
                 yield entry
 
 

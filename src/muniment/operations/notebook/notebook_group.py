@@ -16,9 +16,9 @@ from muniment.operations.notebook.decide import DecideReport, ProposalVerdict, d
 from muniment.operations.notebook.list_proposals import ListedProposals, ProposalFilter, ProposalPage, list_proposals
 from muniment.operations.notebook.policies import (
     EVERYTHING,
+    MemoryPolicyReport,
     MemorySelector,
     PoliciesInForce,
-    MemoryPolicyReport,
     asked_policy,
     policies_in_force,
     set_policy,

@@ -1,7 +1,7 @@
 """Policies of memory: which future writes stop, and which items go with the turns that they rest on.
 
 A policy is an event of the space. The words of one about a subject (its pattern) are an entry of the subject's notebook
-and die with it, as the reason of the event does; the policy has then ended. One about all subjects keeps no words but
+and are destroyed with it, as the reason of the event is; the policy has then ended. One about all subjects keeps no words but
 its reason: it knows one topic by a keyed digest, and takes no pattern.
 """
 
@@ -18,7 +18,15 @@ from muniment.errors import AccessDenied, InvalidInput, LimitExceeded
 from muniment.events.changes import LifecycleRequest
 from muniment.events.governing import MemoryPolicySet, PolicyAction, PolicySelector
 from muniment.events.identity import Channel, ConversationId, ConversationKey, SubjectId, check_name
-from muniment.events.memory_items import EntryRole, ItemContent, ItemKind, ItemMeta, ItemScope, MemoryPlane, Standing
+from muniment.events.memory_items import (
+    EntryRole,
+    ItemContent,
+    ItemKind,
+    ItemMeta,
+    ItemScope,
+    MemoryPlane,
+    NotebookEntry,
+)
 from muniment.events.records import EventKind
 from muniment.governance.access import Effect
 from muniment.ledger.drafts import Change
@@ -217,13 +225,13 @@ def _record_words(session: Session, writer: Writer, asked: AskedPolicy, entry: s
         writer=requester,
         observed_ms=now_ms,
         confidence=0,
-        standing=Standing(role=EntryRole.POLICY),
+        entry=NotebookEntry(role=EntryRole.POLICY),
     )
     content = ItemContent(topic=asked.pattern or "", text="")
     plane = MemoryPlane.LONG_TERM
     words = Entry(asked.selector.subject, plane, meta, content)
     record_entry(session.space, writer, words, Writing(requester, None, now_ms))
-    writer.flush()  # the event names it by its place
+    writer.flush()  # the event names it by its number
 
 
 def _refs(session: Session, writer: Writer, entry: str) -> dict[str, int]:

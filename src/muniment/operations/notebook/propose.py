@@ -128,7 +128,7 @@ def proposals_of_slot(space: Space, reader: Reader, prepared: PreparedItem) -> I
     """Yield the proposals, decided or not, that would take the slot of a candidate."""
     head = space.notebooks.head(reader, prepared.candidate.subject, prepared.candidate.plane)
     for entry in [] if head is None else space.notebooks.items(reader, head):
-        if entry.meta.standing.slot == prepared.slot.hex():
+        if entry.meta.entry.slot == prepared.slot.hex():
             yield entry
 
 
@@ -152,11 +152,11 @@ def _recorded(
         return judged
     (rationale, writing), given = told, prepared.candidate
     detectors = space.detection.before_commit.detectors_beside(frozenset({given.subject}))
-    standing = replace(prepared.meta.standing, role=EntryRole.PROPOSAL, slot=prepared.slot.hex())
+    marked = replace(prepared.meta.entry, role=EntryRole.PROPOSAL, slot=prepared.slot.hex())
     entry = Entry(
         given.subject,
         given.plane,
-        replace(prepared.meta, standing=standing),
+        replace(prepared.meta, entry=marked),
         replace(prepared.content, rationale=marked_text(rationale, detectors)),
     )
     _, position = record_entry(space, writer, entry, writing)
