@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from muniment.events.governing import PolicyAction
+from muniment.events.memory_governance import PolicyAction
 from muniment.events.memory_items import ItemKind, ItemPrivacy, MemoryPlane
 from muniment.governance.item_visibility import SHOWS_EVIDENCE, SHOWS_PRIVACIES, SHOWS_STATEMENTS
 from muniment.governance.views import View

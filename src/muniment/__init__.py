@@ -32,8 +32,8 @@ if TYPE_CHECKING:
         ValueKind,
     )
     from muniment.events.changes import Action, RedactionReason, Transition
-    from muniment.events.governing import PolicyAction
     from muniment.events.identity import ConversationKey
+    from muniment.events.memory_governance import PolicyAction
     from muniment.events.memory_items import (
         Freshness,
         InvalidityGround,
@@ -103,7 +103,7 @@ if TYPE_CHECKING:
     from muniment.operations.memory.selection import ItemFilter, ItemSelection
     from muniment.operations.notebook.decide import ProposalVerdict
     from muniment.operations.notebook.list_proposals import ProposalFilter
-    from muniment.operations.notebook.policies import MemorySelector
+    from muniment.operations.notebook.policy_requests import MemorySelector
     from muniment.operations.provenance.derivations import Derivation
     from muniment.operations.provenance.links import MemoryKey
     from muniment.operations.transcripts.hits import Preset, SearchRanking, SearchScope, Sort
@@ -164,8 +164,8 @@ _HOMES = {
     "ChangeItemAudience": "muniment.memory.amendment",
     "ChangeItemPrivacy": "muniment.memory.amendment",
     "ItemAudience": "muniment.memory.candidate",
-    "MemorySelector": "muniment.operations.notebook.policies",
-    "PolicyAction": "muniment.events.governing",
+    "MemorySelector": "muniment.operations.notebook.policy_requests",
+    "PolicyAction": "muniment.events.memory_governance",
     "ProposalFilter": "muniment.operations.notebook.list_proposals",
     "ProposalVerdict": "muniment.operations.notebook.decide",
     "ChangeItemScope": "muniment.memory.amendment",

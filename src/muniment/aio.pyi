@@ -11,8 +11,8 @@ from muniment.events.approving import GuardedAct
 from muniment.events.archive import ArchiveScope, ImportMode, PrivateMaterial
 from muniment.events.attributes import Attribute
 from muniment.events.changes import Action, RedactionReason, Transition
-from muniment.events.governing import PolicyAction
 from muniment.events.identity import ConversationKey
+from muniment.events.memory_governance import PolicyAction
 from muniment.events.turn import Turn
 from muniment.formats.reading.import_format import Format
 from muniment.formats.writing.export_format import ExportFormat
@@ -63,7 +63,7 @@ from muniment.operations.memory.remember import RememberReport
 from muniment.operations.memory.selection import ItemSelection
 from muniment.operations.notebook.decide import DecideReport, ProposalVerdict
 from muniment.operations.notebook.list_proposals import ListedProposals, ProposalFilter
-from muniment.operations.notebook.policies import MemoryPolicyReport, MemorySelector, PoliciesInForce
+from muniment.operations.notebook.policy_requests import MemoryPolicyReport, MemorySelector, PoliciesInForce
 from muniment.operations.notebook.propose import ProposeReport
 from muniment.operations.notebook.undo import UndoReport
 from muniment.operations.provenance.derivations import Derivation

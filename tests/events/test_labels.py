@@ -64,8 +64,8 @@ from muniment.events.disclosures import (
     ReadGrant,
     ReadSpan,
 )
-from muniment.events.governing import MemoryPolicySet, PolicyAction, PolicySelector, RunRecorded
 from muniment.events.labels import content_fields, encode_part, meta_fields
+from muniment.events.memory_governance import MemoryPolicySet, PolicyAction, PolicySelector, RunRecorded
 from muniment.events.memory_items import (
     Audience,
     EntryRole,

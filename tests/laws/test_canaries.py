@@ -24,8 +24,8 @@ from muniment.declaration.operation import Operation, bound, perform
 from muniment.errors import MunimentError, WordsErased
 from muniment.events.attributes import Attribute, AttributeLink, AttributeSource, SourceKind
 from muniment.events.changes import RedactionReason, Transition
-from muniment.events.governing import PolicyAction
 from muniment.events.identity import ConversationId, SubjectId, TurnId
+from muniment.events.memory_governance import PolicyAction
 from muniment.events.memory_items import ItemPrivacy, MemoryPlane
 from muniment.events.message import (
     Authority,
@@ -47,7 +47,7 @@ from muniment.operations.attachments import AttachmentPlace, AttachmentRange
 from muniment.operations.evidence.proof_document import EvidenceFormat
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.memory.forget_targets import ForgetTarget
-from muniment.operations.notebook.policies import MemorySelector
+from muniment.operations.notebook.policy_requests import MemorySelector
 from muniment.operations.provenance.derivations import Derivation
 from muniment.operations.subjects.export_subject import SubjectFormat
 from muniment.operations.transcripts.redact import Passage

@@ -9,7 +9,7 @@ from muniment.memory.amendment import (
     Amendment,
 )
 from muniment.operations.memory.amend import AmendReport
-from muniment.operations.memory.deciding import RememberedCandidate
+from muniment.operations.memory.candidate_decisions import RememberedCandidate
 from muniment.operations.memory.forget import ForgetReport
 from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.selection import ItemSelection

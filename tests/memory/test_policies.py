@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muniment.events.changes import LifecycleRequest
-from muniment.events.governing import MemoryPolicySet, PolicyAction, PolicySelector
+from muniment.events.memory_governance import MemoryPolicySet, PolicyAction, PolicySelector
 from muniment.events.memory_items import ItemKind, ItemScope
 from muniment.memory.kinds import slot_topic
 from muniment.memory.policies import MemoryPolicy, Statement, applies, fits, in_force, stopped_by

@@ -7,8 +7,8 @@ from typing import Any
 
 from muniment.events.archive import ArchiveScope, ScopeKind
 from muniment.events.changes import Action, RedactionReason, Transition
-from muniment.events.governing import PolicyAction
 from muniment.events.identity import TurnId
+from muniment.events.memory_governance import PolicyAction
 from muniment.events.references import Plane
 from muniment.governance.views import View
 from muniment.memory.amendment import PinItem

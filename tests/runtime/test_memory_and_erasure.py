@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from muniment.errors import AccessDenied, ApprovalNeeded, InvalidInput, UnknownPlace
 from muniment.events.approving import GuardedAct
 from muniment.events.changes import Action, Transition
-from muniment.events.governing import PolicyAction
 from muniment.events.identity import SubjectId, TurnId
+from muniment.events.memory_governance import PolicyAction
 from muniment.events.memory_items import MemoryPlane, Retirement
 from muniment.governance.access import Access, Effect
 from muniment.governance.limits import Limits
@@ -25,7 +25,7 @@ from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.selection import ItemFilter, ItemSelection
 from muniment.operations.notebook.list_proposals import ProposalFilter
-from muniment.operations.notebook.policies import MemorySelector
+from muniment.operations.notebook.policy_requests import MemorySelector
 from tests.laws.every_key import Keys, opened_by, sealed_values
 from tests.memory.asking import amend, forget, listed, remember, size, texts
 from tests.memory.items import candidate

@@ -8,13 +8,13 @@ import pytest
 
 from muniment.errors import AccessDenied, InvalidInput, LimitExceeded
 from muniment.events.changes import ERASED
-from muniment.events.governing import PolicyAction
 from muniment.events.identity import SubjectId
+from muniment.events.memory_governance import PolicyAction
 from muniment.governance.access import Access
 from muniment.memory.amendment import SupersedeItem
 from muniment.memory.candidate import Ruling
 from muniment.operations.lifecycle.scope import Scope
-from muniment.operations.notebook.policies import MemoryPolicyReport, MemorySelector
+from muniment.operations.notebook.policy_requests import MemoryPolicyReport, MemorySelector
 from tests.laws.every_key import Keys, opened_by, sealed_values
 from tests.memory.asking import amend, remember, size, texts
 from tests.memory.items import candidate

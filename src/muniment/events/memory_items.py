@@ -9,7 +9,7 @@ An item names the turns that it rests on as its host does; a `ref.derived` in th
 `memory.fold` says what becomes of an item that was revised, `memory.kinds` which words go together.
 
 A proposal is an entry, too: what an item would say, in no slot and never in use, until somebody decides about it. So
-are the words of a policy about the subject (`events.governing`).
+are the words of a policy about the subject (`events.memory_governance`).
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from muniment.events.disclosures import (
     ContextIssued,
     ErasureRefused,
 )
-from muniment.events.governing import MemoryPolicySet, RunRecorded
+from muniment.events.memory_governance import MemoryPolicySet, RunRecorded
 from muniment.events.memory_items import ItemContent, ItemMeta, ItemRetired, ItemRevised, NotebookOpened
 from muniment.events.message import Authority, Part, Role
 from muniment.events.references import RefDerived, Relation, Visibility

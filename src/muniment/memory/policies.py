@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from muniment.events.governing import MemoryPolicySet, PolicyAction, PolicySelector
+from muniment.events.memory_governance import MemoryPolicySet, PolicyAction, PolicySelector
 from muniment.events.memory_items import ItemKind, ItemScope
 from muniment.memory.candidate import Ruling
 from muniment.memory.kinds import slot_topic

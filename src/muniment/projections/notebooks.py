@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from muniment.errors import Corrupt
 from muniment.events.changes import span_of
-from muniment.events.governing import MemoryPolicySet, RunRecorded
+from muniment.events.memory_governance import MemoryPolicySet, RunRecorded
 from muniment.events.memory_items import (
     ItemContent,
     ItemKind,

@@ -9,7 +9,6 @@ from muniment.events.changes import LifecycleRequest
 from muniment.operations.lifecycle.erase_space import erase_space
 from muniment.operations.lifecycle.erase_turns import erase_turns
 from muniment.operations.lifecycle.report import LifecycleReport
-from muniment.operations.lifecycle.resting_items import WithMemory
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.lifecycle.targets import target_of
 
@@ -18,7 +17,5 @@ def erase(session: Session, scope: Scope, request: LifecycleRequest, *, with_mem
     """Erase the space or the turns that a scope names, perhaps with what rests on nothing else, and report."""
     if scope.whole_space is not None:
         return erase_space(session, request)
-    target = target_of(session.space, scope, session.progress)
-    if with_memory:
-        target = WithMemory(target)
+    target = target_of(session.space, scope, session.progress, with_memory=with_memory)
     return erase_turns(session, scope, target, replace(request, subject=scope.subject))

@@ -14,14 +14,13 @@ from muniment.events.records import RotationCause
 from muniment.ledger.ledger import Writer
 from muniment.operations.approvals.gate import GuardedAct, GuardedRequest
 from muniment.operations.lifecycle.destroy import destroy_turns
-from muniment.operations.lifecycle.erasure import judged_turns
-from muniment.operations.lifecycle.guard import Judgements
+from muniment.operations.lifecycle.guard import Judgements, judged_turns
 from muniment.operations.lifecycle.refusals import append_refusals
 from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.lifecycle.reporting import Reporting
-from muniment.operations.lifecycle.resting_items import WithMemory, names_of, resting_items
+from muniment.operations.lifecycle.resting_items import names_of, resting_items
 from muniment.operations.lifecycle.scope import Scope
-from muniment.operations.lifecycle.targets import Target
+from muniment.operations.lifecycle.targets import Target, WithMemory
 from muniment.space.rotation import nothing_else
 from muniment.space.space import Space
 

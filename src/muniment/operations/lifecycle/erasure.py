@@ -25,8 +25,7 @@ from muniment.events.memory_items import ItemRetired, Retirement
 from muniment.events.records import EventKind, MetaBody, RotationCause
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import Writer
-from muniment.log.port import Reader
-from muniment.operations.lifecycle.guard import Guard, Judgements, length
+from muniment.operations.lifecycle.guard import Judgements, judged_turns, length
 from muniment.operations.lifecycle.refusals import append_refusals
 from muniment.operations.lifecycle.resting_items import resting_items
 from muniment.operations.lifecycle.scope import Turns
@@ -186,15 +185,6 @@ def steps_of(turns: Iterable[Turns]) -> Iterator[list[Turns]]:
             step.append(of_stream._replace(spans=tuple(spans)))
     if step:
         yield step
-
-
-def judged_turns(
-    space: Space, reader: Reader, turns: Iterable[Turns], now_ms: int, *, requested: bool
-) -> list[Judgements]:
-    """Judge turns in one state of the log: requested by somebody, or only due under the policies."""
-    guard = Guard(space, reader, now_ms)
-    present = (each._replace(head=space.transcript.head(reader, each.head.stream)) for each in turns)
-    return [guard.judge(each, requested=requested) for each in present]
 
 
 def _said(turns: Turns, request: LifecycleRequest) -> tuple[EventKind, MetaBody]:

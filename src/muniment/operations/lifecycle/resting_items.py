@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import starmap
 
 from muniment.events.changes import TurnSpan
-from muniment.events.governing import PolicyAction
 from muniment.events.identity import SubjectId
+from muniment.events.memory_governance import PolicyAction
 from muniment.events.references import SourceEvidence
 from muniment.governance.custody import subjects_of
 from muniment.governance.phases import Phase
@@ -23,28 +23,9 @@ from muniment.memory.fold import MemoryItem
 from muniment.memory.policies import MemoryPolicy, Statement, applies, in_force
 from muniment.operations.lifecycle.guard import Judgements
 from muniment.operations.lifecycle.scope import NotebookKey, Turns
-from muniment.operations.lifecycle.targets import Target, readable, spans_of, turns_of
+from muniment.operations.lifecycle.targets import Target, WithMemory, readable, spans_of, turns_of
 from muniment.operations.memory.source_phases import SourcePlace, place_of, source_phase
 from muniment.space.space import Space
-
-
-class WithMemory:
-    """A target whose items go with its turns."""
-
-    def __init__(self, target: Target) -> None:
-        self._target = target
-
-    def prepare(self) -> None:
-        """Do what takes long."""
-        self._target.prepare()
-
-    def turns(self, reader: Reader) -> list[Turns]:
-        """Return the turns."""
-        return self._target.turns(reader)
-
-    def since(self, reader: Reader, position: int) -> list[Turns]:
-        """Return those of the turns that were committed from a position on."""
-        return self._target.since(reader, position)
 
 
 def resting_items(

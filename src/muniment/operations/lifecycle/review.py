@@ -19,7 +19,6 @@ from muniment.operations.lifecycle.holds import review_hold
 from muniment.operations.lifecycle.refusals import concerns, noted_refusals, refused
 from muniment.operations.lifecycle.report import HoldInForce, LifecycleReport, RefusedErasure
 from muniment.operations.lifecycle.reporting import Reporting
-from muniment.operations.lifecycle.resting_items import WithMemory
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.lifecycle.targets import SpaceTarget, conversations, target_of
 from muniment.operations.lifecycle.transition import review_transition
@@ -74,8 +73,8 @@ def _reviewed(session: Session, action: Action, scope: Scope, *, with_memory: bo
         return review_transition(session, scope, Transition(action))
     if scope.whole_space is not None:
         return review_space_erasure(session)
-    target = target_of(session.space, scope, session.progress)
-    return review_erasure(session, scope, WithMemory(target) if with_memory else target)
+    target = target_of(session.space, scope, session.progress, with_memory=with_memory)
+    return review_erasure(session, scope, target)
 
 
 def _holds(session: Session, reader: Reader, guard: Guard, reporting: Reporting, scope: Scope) -> list[HoldInForce]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -11,7 +10,6 @@ from msgspec.structs import replace
 from muniment.declaration.session import Session
 from muniment.errors import Conflict, InvalidInput, LimitExceeded
 from muniment.events.changes import LifecycleRequest
-from muniment.events.governing import RunRecorded
 from muniment.events.memory_items import ItemRetired, ItemRevised, Retirement, RevisionAction
 from muniment.governance.detection.parts import marked_text
 from muniment.ledger.ledger import Writer
@@ -30,11 +28,11 @@ from muniment.memory.amendment import (
     revision_of,
 )
 from muniment.memory.fold import MemoryItem
-from muniment.memory.kinds import RETELLING
+from muniment.operations.memory.candidate_checks import check_audience
 from muniment.operations.memory.item_sources import Derived, derived_from, owned_by
-from muniment.operations.memory.prepared_items import PreparedItem, Writing, check_audience
-from muniment.operations.memory.recording import record_item, record_run, retire_item, revise_item
-from muniment.operations.memory.source_phases import is_source_gone
+from muniment.operations.memory.item_writes import ItemsOfRun, record_item, record_run, retire_item, revise_item
+from muniment.operations.memory.prepared_items import PreparedItem, Writing
+from muniment.operations.memory.source_phases import is_retelling_hidden
 from muniment.operations.memory.successors import prepared_successor, require_shown
 
 
@@ -113,7 +111,7 @@ def _refusal(session: Session, reader: Reader, item: MemoryItem, asked: AskedAme
     if refusal is not None or not isinstance(asked.amendment, RestoreItem):
         return refusal
     assert item.content is not None, "an item with a text has the rest of its words"
-    if item.plane in RETELLING and is_source_gone(session.space, reader, item):
+    if is_retelling_hidden(session.space, reader, item):
         return AmendRefusal.SOURCE_HIDDEN
     notebooks = session.space.notebooks
     slot = notebooks.slot_name(item.subject, item.plane, item.meta.kind, item.content.topic)
@@ -157,32 +155,23 @@ def _append(
     if isinstance(prepared, PreparedItem):
         require_shown(prepared, space, writer.tx)
         position = record_item(space, writer, prepared, asked.request.reason, _writing(asked))
-        _note_run(writer, asked, recorded=[prepared.meta.item], retired=[item.id])
+        _note_run(writer, asked, ItemsOfRun(recorded=[prepared.meta.item], retired=[item.id]))
         return _report(asked, item, None, position=position, successor=prepared.meta.item)
     if prepared is not None:
         position = retire_item(writer, item, prepared)
-        _note_run(writer, asked, retired=[item.id])
+        _note_run(writer, asked, ItemsOfRun(retired=[item.id]))
         return _report(asked, item, None, position=position)
     revision = revision_of(asked.amendment, asked.request.requested_ms)
     assert revision is not None, "the others were handled"
     body = ItemRevised(revision=revision, request=asked.request, run=asked.run)
     position = revise_item(writer, item, RevisionAction(amendment_name(asked.amendment)), body)
-    _note_run(writer, asked)
+    _note_run(writer, asked, ItemsOfRun(revised=[item.id]))
     return _report(asked, item, None, position=position)
 
 
-def _note_run(writer: Writer, asked: AskedAmendment, recorded: Sequence[str] = (), retired: Sequence[str] = ()) -> None:
-    """Record what an amendment did, if it is of a run; what is neither new nor retired is revised."""
-    if asked.run is None:
-        return
-    body = RunRecorded(
-        run=asked.run,
-        writer=asked.request.requester,
-        recorded=list(recorded),
-        retired=list(retired),
-        revised=[] if retired else [asked.item],
-    )
-    record_run(writer, body, asked.request.requested_ms)
+def _note_run(writer: Writer, asked: AskedAmendment, did: ItemsOfRun) -> None:
+    if asked.run is not None:
+        record_run(writer, _writing(asked), did)
 
 
 def _report(

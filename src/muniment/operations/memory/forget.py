@@ -17,7 +17,7 @@ from muniment.memory.fold import MemoryItem
 from muniment.memory.likeness import normalised
 from muniment.operations.approvals.gate import GuardedAct, GuardedRequest
 from muniment.operations.lifecycle.destroy import destroy_turns
-from muniment.operations.lifecycle.erasure import judged_turns
+from muniment.operations.lifecycle.guard import judged_turns
 from muniment.operations.lifecycle.report import ErasureReceipt
 from muniment.operations.lifecycle.scope import NotebookKey, StreamKey
 from muniment.operations.lifecycle.targets import TurnsTarget, spans_of

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from muniment.declaration.session import Session
 from muniment.events.identity import SubjectId
 from muniment.events.memory_items import MemoryPlane
 from muniment.log.port import Reader
@@ -18,6 +17,9 @@ from muniment.operations.provenance.derivations import (
     check_derivation,
     prepared_derivation,
 )
+
+if TYPE_CHECKING:
+    from muniment.declaration.session import Session
 
 
 class Derived(NamedTuple):

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from muniment.declaration.session import Session
-from muniment.errors import InvalidInput, LimitExceeded
-from muniment.events.identity import check_name
-from muniment.events.memory_items import ItemContent, ItemKind, ItemMeta, MemoryPlane, NotebookEntry
+from muniment.events.memory_items import ItemContent, ItemKind, ItemMeta, NotebookEntry
 from muniment.governance.detection.parts import marked_text
 from muniment.log.port import Reader
-from muniment.memory.audience import audience_flaw
-from muniment.memory.candidate import Candidate, ItemAudience, Ruling, RulingReason, ruling
+from muniment.memory.candidate import Candidate, Ruling, RulingReason, ruling
 from muniment.memory.fold import MemoryItem
 from muniment.memory.kinds import WHOLE, kind_named
 from muniment.memory.likeness import normalised
@@ -23,7 +18,9 @@ from muniment.operations.memory.source_phases import is_gone, source_phase
 from muniment.operations.provenance.derivations import PreparedDerivation
 from muniment.space.space import Space
 
-AUDIENCE_SUBJECTS_MAX = 256
+if TYPE_CHECKING:
+    from muniment.declaration.session import Session
+
 EVIDENCE_HIDDEN = "evidence_hidden"
 
 
@@ -80,35 +77,6 @@ class PreparedItem(NamedTuple):
         given = self.candidate
         rests = frozenset((source.channel, source.conversation) for source in self.meta.evidence)
         return Statement(given.subject, self.meta.kind, given.scope, given.topic, rests)
-
-
-def check_candidate(session: Session, candidate: Candidate, at: str) -> None:
-    """Refuse malformed names, subjects that the caller may not speak for, and statements that are too long."""
-    session.access.require_subjects(candidate.subject)
-    for name, text in (("subject", candidate.subject), ("id", candidate.id)):
-        if text is not None:
-            check_name(text, at=f"{at}.{name}")
-    check_audience(candidate.audience, candidate.plane, candidate.subject, f"{at}.audience")
-    limit, size = session.space.limits.item_bytes_max, sum(len(text.encode()) + 1 for text in _texts(candidate))
-    if size > limit:
-        raise LimitExceeded(at=at, problem="too_large", limit=limit, found=size)
-
-
-def check_audience(audience: ItemAudience, plane: MemoryPlane, subject: str, at: str) -> None:
-    """Refuse an audience with malformed names, and one that an item of the subject cannot have."""
-    for name in ("only", "hidden_from"):
-        for place, named in enumerate(getattr(audience, name)):
-            check_name(named, at=f"{at}.{name}[{place}]")
-    if len(audience.only) + len(audience.hidden_from) > AUDIENCE_SUBJECTS_MAX:
-        found = len(audience.only) + len(audience.hidden_from)
-        raise LimitExceeded(at=at, problem="too_many", limit=AUDIENCE_SUBJECTS_MAX, found=found)
-    flaw = audience_flaw(audience.kept(), plane, subject)
-    if flaw is not None:
-        raise InvalidInput(at=at, problem=flaw)
-
-
-def _texts(candidate: Candidate) -> Iterator[str]:
-    yield from (candidate.topic, candidate.text, *candidate.keywords, *candidate.tags, *candidate.entities)
 
 
 def prepared_item(

@@ -1,8 +1,8 @@
 """Remember: candidates become items, or are refused, deferred or handed off, each for a reason.
 
-What a candidate is by itself is decided by `memory.candidate`, what the state of the log makes of it by `deciding`,
-inside the transaction. An item, its links in the conversations of its evidence, the retirement of the items that give
-way to it, and the record of the run are one transaction; so are all candidates of a request.
+What a candidate is by itself is decided by `memory.candidate`, what the state of the log makes of it by
+`candidate_decisions`, inside the transaction. An item, its links in the conversations of its evidence, the retirement
+of the items that give way to it, and the record of the run are one transaction; so are all candidates of a request.
 """
 
 from __future__ import annotations
@@ -13,23 +13,21 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from muniment.declaration.session import Session
-from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.changes import LifecycleRequest
-from muniment.events.governing import RunRecorded
 from muniment.events.identity import check_name
 from muniment.events.memory_items import ItemRetired, Retirement
 from muniment.ledger.ledger import Writer
 from muniment.memory.candidate import Candidate
 from muniment.memory.merging import in_use
-from muniment.operations.memory.deciding import Deciding, RememberedCandidate
+from muniment.operations.memory.candidate_checks import check_candidates
+from muniment.operations.memory.candidate_decisions import CandidateDecisions, RememberedCandidate
+from muniment.operations.memory.item_writes import ItemsOfRun, record_item, record_run, retire_item
 from muniment.operations.memory.prepared_items import (
     PreparedItem,
     Undecided,
     Writing,
-    check_candidate,
     prepared_item,
 )
-from muniment.operations.memory.recording import record_item, record_run, retire_item
 from muniment.space.space import Space
 
 
@@ -56,23 +54,12 @@ def remember(
             prepared_item(session, reader, candidate, writing, f"candidates[{number}]")
             for number, candidate in enumerate(candidates)
         ]
-        deciding = Deciding(space, reader, writing.now_ms)
-        decided = [deciding.about(each) for each in prepared]
+        decisions = CandidateDecisions(space, reader, writing.now_ms)
+        decided = [decisions.about(each) for each in prepared]
     is_idle = run is None and all(isinstance(each, Undecided) for each in prepared)
     if not dry_run and not is_idle:
         decided = space.ledger.transact(lambda writer: record_all(space, writer, prepared, writing))
     return RememberReport(dry_run=dry_run, recorded=sum(one.changed for one in decided), candidates=decided)
-
-
-def check_candidates(session: Session, candidates: list[Candidate]) -> None:
-    """Refuse no candidates, too many, and malformed ones."""
-    limit = session.space.limits.candidates_max
-    if not candidates:
-        raise InvalidInput(at="candidates", problem="empty")
-    if len(candidates) > limit:
-        raise LimitExceeded(at="candidates", problem="too_many", limit=limit, found=len(candidates))
-    for number, candidate in enumerate(candidates):
-        check_candidate(session, candidate, f"candidates[{number}]")
 
 
 # --- inside the transaction -------------------------------------------------------------------------------------------
@@ -82,19 +69,19 @@ def record_all(
     space: Space, writer: Writer, prepared: list[PreparedItem | Undecided], writing: Writing
 ) -> list[RememberedCandidate]:
     """Decide about candidates in turn, record what is accepted, and what the run did."""
-    deciding = Deciding(space, writer.tx, writing.now_ms)
-    decided = [_recorded(space, writer, deciding, each, writing) for each in prepared]
+    decisions = CandidateDecisions(space, writer.tx, writing.now_ms)
+    decided = [_recorded(space, writer, decisions, each, writing) for each in prepared]
     if writing.run is not None:
         _note_run(space, writer, decided, writing)
     return decided
 
 
 def _recorded(
-    space: Space, writer: Writer, deciding: Deciding, prepared: PreparedItem | Undecided, writing: Writing
+    space: Space, writer: Writer, decisions: CandidateDecisions, prepared: PreparedItem | Undecided, writing: Writing
 ) -> RememberedCandidate:
     """Decide on the present state of the slot and the notebook, and record."""
     writer.flush()  # the slot may have been taken in the same request
-    decided = deciding.about(prepared)
+    decided = decisions.about(prepared)
     if isinstance(prepared, Undecided) or not decided.would_change:
         return decided
     request = LifecycleRequest(reason=decided.reason, requester=writing.writer, requested_ms=writing.now_ms)
@@ -132,11 +119,8 @@ def _note_run(space: Space, writer: Writer, decided: list[RememberedCandidate], 
     changed = [one for one in decided if one.changed]
     if not changed and space.notebooks.requests_of_run(writer.tx, writing.run):
         return
-    body = RunRecorded(
-        run=writing.run,
-        writer=writing.writer,
+    did = ItemsOfRun(
         recorded=[one.item for one in changed if one.item is not None],
         retired=[item for one in changed for item in (*one.evicted, one.replaces) if item is not None],
-        decisions=dict(sorted(Counter(one.decision.value for one in decided).items())),
     )
-    record_run(writer, body, writing.now_ms)
+    record_run(writer, writing, did, dict(sorted(Counter(one.decision.value for one in decided).items())))

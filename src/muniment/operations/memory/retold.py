@@ -17,7 +17,7 @@ from muniment.ledger.ledger import Writer
 from muniment.log.port import StreamHead
 from muniment.memory.fold import MemoryItem
 from muniment.memory.kinds import REFERENCES, RETELLING
-from muniment.operations.memory.recording import retire_item
+from muniment.operations.memory.item_writes import retire_item
 from muniment.space.space import Space
 
 

@@ -9,6 +9,7 @@ from muniment.events.references import SourceEvidence
 from muniment.governance.phases import MASKED_PHASES, Phase, phase_of
 from muniment.log.port import Reader
 from muniment.memory.fold import MemoryItem
+from muniment.memory.kinds import RETELLING
 from muniment.projections.change_fold import NOTHING
 from muniment.space.space import Space
 
@@ -48,6 +49,11 @@ def source_phase(space: Space, reader: Reader, source: SourceEvidence) -> Phase:
 def is_source_gone(space: Space, reader: Reader, item: MemoryItem) -> bool:
     """Tell whether nobody is shown the words of some turn that an item rests on any more."""
     return any(is_gone(source_phase(space, reader, source)) for source in item.meta.evidence)
+
+
+def is_retelling_hidden(space: Space, reader: Reader, item: MemoryItem) -> bool:
+    """Tell whether an item retells turns and nobody is shown the words of some of them any more."""
+    return item.plane in RETELLING and is_source_gone(space, reader, item)
 
 
 def is_gone(phase: Phase) -> bool:

@@ -9,11 +9,11 @@ from muniment.log.port import Reader
 from muniment.memory.amendment import SupersedeItem
 from muniment.memory.candidate import Candidate, ItemAudience, Ruling, SemanticJudgement
 from muniment.memory.fold import MemoryItem
+from muniment.operations.memory.candidate_checks import check_candidate
 from muniment.operations.memory.prepared_items import (
     EVIDENCE_HIDDEN,
     PreparedItem,
     Writing,
-    check_candidate,
     prepared_item,
 )
 from muniment.space.space import Space

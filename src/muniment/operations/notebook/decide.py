@@ -10,23 +10,20 @@ from msgspec.structs import replace
 from muniment.declaration.session import Session
 from muniment.errors import UnknownPlace
 from muniment.events.changes import LifecycleRequest
-from muniment.events.identity import Channel, ConversationId, ConversationKey, SubjectId, TurnId
 from muniment.events.memory_items import EntryRole, ItemRetired, Retirement
-from muniment.events.references import SourceEvidence
 from muniment.ledger.ledger import Writer
-from muniment.memory.candidate import Candidate, ItemAudience, ItemSource, Ruling, SemanticJudgement
+from muniment.memory.candidate import Ruling
 from muniment.memory.fold import MemoryItem
-from muniment.memory.kinds import WHOLE
 from muniment.memory.merging import MergeReason
-from muniment.operations.memory.deciding import Deciding, RememberedCandidate
+from muniment.operations.memory.candidate_decisions import CandidateDecisions, RememberedCandidate
 from muniment.operations.memory.item_sources import owned_by
+from muniment.operations.memory.item_writes import retire_item
 from muniment.operations.memory.prepared_items import PreparedItem, Undecided, Writing, prepared_item
-from muniment.operations.memory.recording import retire_item
 from muniment.operations.memory.remember import record_all
+from muniment.operations.notebook.proposed_candidate import candidate_of
 from muniment.space.space import Space
 
 ALREADY_DECIDED = "already_decided"
-ACCEPTED = SemanticJudgement(decision=Ruling.ACCEPT)
 
 
 class ProposalVerdict(StrEnum):
@@ -64,7 +61,7 @@ def decide(
         reason = _refusal(known)
         if reason is None and verdict is ProposalVerdict.ACCEPT:
             prepared = prepared_item(session, reader, candidate_of(known), writing, "proposal")
-            candidate = Deciding(space, reader, writing.now_ms).about(prepared)
+            candidate = CandidateDecisions(space, reader, writing.now_ms).about(prepared)
     report = DecideReport(
         changed=False, dry_run=dry_run, proposal=proposal, verdict=verdict, reason=reason, candidate=candidate
     )
@@ -101,41 +98,3 @@ def _decided(
         return replace(report, reason=candidate.reason, candidate=candidate)
     body = ItemRetired(request=request, cause=Retirement.ACCEPTED, successor=candidate.item)
     return replace(report, changed=True, candidate=candidate, position=retire_item(writer, known, body))
-
-
-def candidate_of(proposal: MemoryItem) -> Candidate:
-    """Return what a proposal hands over when somebody accepts it; who does vouches for one without evidence."""
-    meta, said = proposal.meta, proposal.content
-    assert said is not None, "a proposal that is open has words"
-    audience = meta.entry.audience
-    return Candidate(
-        subject=SubjectId(proposal.subject),
-        kind=meta.kind,
-        topic=said.topic,
-        text=said.text,
-        plane=proposal.plane,
-        privacy=meta.privacy,
-        audience=ItemAudience(
-            only=[SubjectId(name) for name in audience.only],
-            hidden_from=[SubjectId(name) for name in audience.hidden_from],
-        ),
-        confidence=meta.confidence / WHOLE,
-        importance=meta.importance / WHOLE,
-        freshness=meta.freshness,
-        scope=meta.scope,
-        source_type=meta.source_type,
-        observed_ms=meta.observed_ms,
-        expires_ms=meta.expires_ms or None,
-        pinned=meta.pinned,
-        keywords=said.keywords,
-        tags=said.tags,
-        entities=said.entities,
-        evidence=[_source(source) for source in meta.evidence],
-        attested=not meta.evidence,
-        judgement=ACCEPTED,
-    )
-
-
-def _source(source: SourceEvidence) -> ItemSource:
-    key = ConversationKey(conversation=ConversationId(source.conversation), channel=Channel(source.channel))
-    return ItemSource(conversation=key, turn=TurnId(source.turn), message=source.message)

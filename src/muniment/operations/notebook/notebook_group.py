@@ -8,13 +8,13 @@ from msgspec import Meta
 
 from muniment.declaration.operation import Effect, Family, Group, SecondRight, operation
 from muniment.declaration.session import Session
-from muniment.events.governing import PolicyAction
 from muniment.events.identity import Count, SubjectId, check_name
+from muniment.events.memory_governance import PolicyAction
 from muniment.kernel.times import MOMENT
 from muniment.memory.candidate import Candidate
 from muniment.operations.notebook.decide import DecideReport, ProposalVerdict, decide
 from muniment.operations.notebook.list_proposals import ListedProposals, ProposalFilter, ProposalPage, list_proposals
-from muniment.operations.notebook.policies import (
+from muniment.operations.notebook.policy_requests import (
     EVERYTHING,
     MemoryPolicyReport,
     MemorySelector,
@@ -25,7 +25,7 @@ from muniment.operations.notebook.policies import (
 )
 from muniment.operations.notebook.propose import ProposeReport, propose
 from muniment.operations.notebook.undo import UndoReport, undo
-from muniment.operations.parameters import DryRun, Requester, ThroughView, Why, requested
+from muniment.operations.parameters import DryRun, Requester, ThroughView, Why, check_reason, requested
 
 
 class NotebookGroup(Group):
@@ -93,6 +93,8 @@ class NotebookGroup(Group):
         `notebook.proposals` shows. They are held, erased and forgotten (by id) as items are. The same again changes
         nothing. Raises what `memory.remember` raises.
         """
+        check_reason(rationale, at="rationale")
+        check_name(requester, at="requester")
         return propose(self._session, candidates, rationale, requester, dry_run=dry_run)
 
     @operation(Effect.READ, family=Family.REPLAY)

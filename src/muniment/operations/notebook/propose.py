@@ -13,8 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from muniment.declaration.session import Session
-from muniment.errors import Conflict, InvalidInput, LimitExceeded
-from muniment.events.identity import check_name
+from muniment.errors import Conflict
 from muniment.events.memory_items import EntryRole, Retirement
 from muniment.governance.detection.parts import marked_text
 from muniment.ledger.ledger import Writer
@@ -23,11 +22,10 @@ from muniment.memory.candidate import Candidate, Ruling, SemanticJudgement
 from muniment.memory.fold import MemoryItem
 from muniment.memory.likeness import normalised
 from muniment.memory.merging import MergeReason, sources_of
-from muniment.operations.memory.deciding import Deciding
+from muniment.operations.memory.candidate_checks import check_candidates
+from muniment.operations.memory.candidate_decisions import CandidateDecisions
+from muniment.operations.memory.item_writes import UnrecordedEntry, record_entry
 from muniment.operations.memory.prepared_items import PreparedItem, Undecided, Writing, prepared_item
-from muniment.operations.memory.recording import Entry, record_entry
-from muniment.operations.memory.remember import check_candidates
-from muniment.operations.parameters import REASON_BYTES_MAX
 from muniment.space.space import Space
 
 ALREADY_PROPOSED = "already_proposed"
@@ -65,19 +63,14 @@ def propose(
     """Record as proposals what would change something."""
     space = session.space
     check_candidates(session, candidates)
-    check_name(requester, at="requester")
-    if not rationale.strip():
-        raise InvalidInput(at="rationale", problem="empty")
-    if (size := len(rationale.encode())) > REASON_BYTES_MAX:
-        raise LimitExceeded(at="rationale", problem="too_long", limit=REASON_BYTES_MAX, found=size)
     writing = Writing(requester, None, space.sources.clock.now_ms())
     with space.ledger.reader() as reader:
         prepared = [
             prepared_item(session, reader, _as_judged(candidate), writing, f"candidates[{number}]")
             for number, candidate in enumerate(candidates)
         ]
-        deciding = Deciding(space, reader, writing.now_ms)
-        decided = [_judged(space, reader, deciding, each) for each in prepared]
+        decisions = CandidateDecisions(space, reader, writing.now_ms)
+        decided = [_judged(space, reader, decisions, each) for each in prepared]
     if not dry_run and any(one.proposal is None and one.decision is Ruling.ACCEPT for one in decided):
         decided = space.ledger.transact(lambda writer: _record_all(space, writer, prepared, rationale, writing))
     return ProposeReport(dry_run=dry_run, proposed=sum(one.changed for one in decided), candidates=decided)
@@ -88,7 +81,9 @@ def _as_judged(candidate: Candidate) -> Candidate:
     return candidate if candidate.judgement is not None else replace(candidate, judgement=ACCEPTED)
 
 
-def _judged(space: Space, reader: Reader, deciding: Deciding, prepared: PreparedItem | Undecided) -> ProposedCandidate:
+def _judged(
+    space: Space, reader: Reader, decisions: CandidateDecisions, prepared: PreparedItem | Undecided
+) -> ProposedCandidate:
     """Return what would become of a candidate that is proposed, in this state of the log."""
     if isinstance(prepared, PreparedItem):
         there = space.notebooks.item(reader, prepared.meta.item)
@@ -96,7 +91,7 @@ def _judged(space: Space, reader: Reader, deciding: Deciding, prepared: Prepared
             if there.is_item or not prepared.is_same(there):
                 raise Conflict(at="id", problem="taken")
             return _already(there)
-    decided = deciding.about(prepared)
+    decided = decisions.about(prepared)
     told = ProposedCandidate(
         changed=False,
         decision=decided.decision,
@@ -135,25 +130,25 @@ def proposals_of_slot(space: Space, reader: Reader, prepared: PreparedItem) -> I
 def _record_all(
     space: Space, writer: Writer, prepared: list[PreparedItem | Undecided], rationale: str, writing: Writing
 ) -> list[ProposedCandidate]:
-    deciding = Deciding(space, writer.tx, writing.now_ms)
-    return [_recorded(space, writer, deciding, each, (rationale, writing)) for each in prepared]
+    decisions = CandidateDecisions(space, writer.tx, writing.now_ms)
+    return [_recorded(space, writer, decisions, each, (rationale, writing)) for each in prepared]
 
 
 def _recorded(
     space: Space,
     writer: Writer,
-    deciding: Deciding,
+    decisions: CandidateDecisions,
     prepared: PreparedItem | Undecided,
     told: tuple[str, Writing],
 ) -> ProposedCandidate:
     writer.flush()  # the same may have been proposed in the same request
-    judged = _judged(space, writer.tx, deciding, prepared)
+    judged = _judged(space, writer.tx, decisions, prepared)
     if isinstance(prepared, Undecided) or judged.decision is not Ruling.ACCEPT or judged.proposal is not None:
         return judged
     (rationale, writing), given = told, prepared.candidate
     detectors = space.detection.before_commit.detectors_beside(frozenset({given.subject}))
     marked = replace(prepared.meta.entry, role=EntryRole.PROPOSAL, slot=prepared.slot.hex())
-    entry = Entry(
+    entry = UnrecordedEntry(
         given.subject,
         given.plane,
         replace(prepared.meta, entry=marked),

@@ -17,11 +17,10 @@ from muniment.events.memory_items import ItemRetired, ItemRevised, Retirement, R
 from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
 from muniment.memory.fold import MemoryItem, folded
-from muniment.memory.kinds import RETELLING
 from muniment.memory.undoing import Undoing, UndoObstacle, undoing
 from muniment.operations.memory.item_sources import owned_by
-from muniment.operations.memory.recording import retire_item, revise_item
-from muniment.operations.memory.source_phases import is_source_gone
+from muniment.operations.memory.item_writes import retire_item, revise_item
+from muniment.operations.memory.source_phases import is_retelling_hidden
 from muniment.space.space import Space
 
 
@@ -113,7 +112,7 @@ def _with_free_slots(space: Space, reader: Reader, steps: list[ToUndo]) -> tuple
     for step in sorted(coming, key=lambda step: -step.item.position):
         item = step.item
         slot = _slot(space, item)
-        if item.plane in RETELLING and is_source_gone(space, reader, item):
+        if is_retelling_hidden(space, reader, item):
             conflicts.append(UndoConflict(item=item.id, reason=UndoObstacle.SOURCE_HIDDEN))
         elif slot in taken or any(other.id not in leaving for other in _in_use(space, reader, slot)):
             conflicts.append(UndoConflict(item=item.id, reason=UndoObstacle.SLOT_TAKEN))

@@ -46,7 +46,7 @@ class RememberedCandidate(Struct, frozen=True, kw_only=True, omit_defaults=True)
         return self.decision is Ruling.ACCEPT and self.item is None
 
 
-class Deciding:
+class CandidateDecisions:
     """Decides about candidates in one state of the log of a space."""
 
     def __init__(self, space: Space, reader: Reader, now_ms: int) -> None:

@@ -1,8 +1,8 @@
 """Policies of memory: which future writes stop, and which items go with the turns that they rest on.
 
 A policy is an event of the space. The words of one about a subject (its pattern) are an entry of the subject's notebook
-and are destroyed with it, as the reason of the event is; the policy has then ended. One about all subjects keeps no words but
-its reason: it knows one topic by a keyed digest, and takes no pattern.
+and are destroyed with it, as the reason of the event is; the policy has then ended. One about all subjects keeps no
+words but its reason: it knows one topic by a keyed digest, and takes no pattern.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from muniment.declaration.session import Session
 from muniment.errors import AccessDenied, InvalidInput, LimitExceeded
 from muniment.events.changes import LifecycleRequest
-from muniment.events.governing import MemoryPolicySet, PolicyAction, PolicySelector
 from muniment.events.identity import Channel, ConversationId, ConversationKey, SubjectId, check_name
+from muniment.events.memory_governance import MemoryPolicySet, PolicyAction, PolicySelector
 from muniment.events.memory_items import (
     EntryRole,
     ItemContent,
@@ -34,8 +34,8 @@ from muniment.ledger.ledger import Writer
 from muniment.memory.kinds import kind_named, slot_topic
 from muniment.memory.policies import ANY_TEXT, ENDS, MemoryPolicy, in_force
 from muniment.operations.approvals.gate import GuardedAct, GuardedRequest
+from muniment.operations.memory.item_writes import WHOLE_SPACE, UnrecordedEntry, record_entry
 from muniment.operations.memory.prepared_items import Writing
-from muniment.operations.memory.recording import WHOLE_SPACE, Entry, record_entry
 
 PATTERN_BYTES_MAX = 1024
 NOTHING_IN_FORCE, ALREADY_IN_FORCE = "nothing_in_force", "already_in_force"
@@ -177,7 +177,7 @@ def _guarded(session: Session, asked: AskedPolicy) -> GuardedRequest:
     """Return the request for a policy under which items are erased: an erasure to come, so it takes what one takes."""
     session.access.require(Effect.ERASE)
     selector = asked.selector
-    names = {"subject": selector.subject, "kind": selector.kind, "scope": selector.scope}
+    names: dict[str, str | None] = {"subject": selector.subject, "kind": selector.kind, "scope": selector.scope}
     names |= {"channel": selector.channel, "conversation": selector.conversation}
     about = {"memory_policy": "follow"} | {name: str(value) for name, value in names.items() if value is not None}
     return GuardedRequest(session=session, act=GuardedAct.ERASE, about=about, request=asked.request)
@@ -218,7 +218,7 @@ def _record_words(session: Session, writer: Writer, asked: AskedPolicy, entry: s
     if asked.selector.subject is None:
         return
     requester, now_ms = asked.request.requester, asked.request.requested_ms
-    kind = asked.selector.kind or ItemKind.FACT
+    kind = ItemKind(asked.selector.kind or ItemKind.FACT)
     meta = ItemMeta(
         item=entry,
         kind=kind,
@@ -229,7 +229,7 @@ def _record_words(session: Session, writer: Writer, asked: AskedPolicy, entry: s
     )
     content = ItemContent(topic=asked.pattern or "", text="")
     plane = MemoryPlane.LONG_TERM
-    words = Entry(asked.selector.subject, plane, meta, content)
+    words = UnrecordedEntry(asked.selector.subject, plane, meta, content)
     record_entry(session.space, writer, words, Writing(requester, None, now_ms))
     writer.flush()  # the event names it by its number
 
@@ -268,10 +268,10 @@ def _shown(policies: list[MemoryPolicy], subject: str | None) -> Iterator[Memory
             requested_ms=event.request.requested_ms,
             reason=event.request.reason,
             subject=None if selector.subject is None else SubjectId(selector.subject),
-            kind=selector.kind,
+            kind=None if selector.kind is None else ItemKind(selector.kind),
             topic=policy.pattern,
             has_topic=selector.topic is not None,
-            scope=selector.scope,
+            scope=None if selector.scope is None else ItemScope(selector.scope),
             until_ms=event.until_ms or None,
         )
         yield told if selector.conversation is None else replace(told, conversation=_key(selector))

@@ -2,9 +2,9 @@
 
 Both are in the stream of the space, and changes of it, so that its head counts them and none can be left out unnoticed.
 They hold ids and names. What a person writes about a policy of one subject (the pattern of its topics) is the content
-of an entry in a notebook of that subject, which the event names in its references, and is destroyed with it; the reason of the
-event goes at the same time (`projections.space_words`). A policy for all subjects has no such entry, and no pattern: it
-knows its one topic by a keyed digest, as slots do.
+of an entry in a notebook of that subject, which the event names in its references, and is destroyed with it; the reason
+of the event goes at the same time (`projections.space_words`). A policy for all subjects has no such entry, and no
+pattern: it knows its one topic by a keyed digest, as slots do.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from enum import StrEnum
 from msgspec import Struct
 
 from muniment.events.changes import LifecycleRequest
-from muniment.events.memory_items import ItemKind, ItemScope
 
 
 class PolicyAction(StrEnum):
@@ -35,8 +34,8 @@ class PolicySelector(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """
 
     subject: str | None = None
-    kind: ItemKind | None = None
-    scope: ItemScope | None = None
+    kind: str | None = None
+    scope: str | None = None
     channel: str | None = None
     conversation: str | None = None
     topic: str | None = None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from muniment.events.changes import LifecycleRequest, Transition
-from muniment.events.governing import RunRecorded
+from muniment.events.memory_governance import RunRecorded
 from muniment.events.memory_items import (
     ItemContent,
     ItemMeta,
@@ -29,13 +30,21 @@ from muniment.space.space import Space
 WHOLE_SPACE = {"first": 1}
 
 
-class Entry(NamedTuple):
+class UnrecordedEntry(NamedTuple):
     """An entry of a notebook before it is recorded: whose, of which plane, and what it is and says."""
 
     subject: str
     plane: MemoryPlane
     meta: ItemMeta
     content: ItemContent
+
+
+class ItemsOfRun(NamedTuple):
+    """The ids of the items that a request recorded, retired (or used again) and revised."""
+
+    recorded: Sequence[str] = ()
+    retired: Sequence[str] = ()
+    revised: Sequence[str] = ()
 
 
 def record_item(space: Space, writer: Writer, prepared: PreparedItem, why: str, writing: Writing) -> int:
@@ -45,7 +54,9 @@ def record_item(space: Space, writer: Writer, prepared: PreparedItem, why: str, 
     for derivation in prepared.derivations:
         append_derivation(space, writer, derivation, positions)
     subject, plane = prepared.candidate.subject, prepared.candidate.plane
-    stream, position = record_entry(space, writer, Entry(subject, plane, prepared.meta, prepared.content), writing)
+    stream, position = record_entry(
+        space, writer, UnrecordedEntry(subject, plane, prepared.meta, prepared.content), writing
+    )
     if history:
         writer.rename(prepared.slot, space.notebooks.former_name(prepared.slot, len(history)))
     writer.claim(prepared.slot, stream, position)
@@ -57,7 +68,7 @@ def record_item(space: Space, writer: Writer, prepared: PreparedItem, why: str, 
     return position
 
 
-def record_entry(space: Space, writer: Writer, entry: Entry, writing: Writing) -> tuple[int, int]:
+def record_entry(space: Space, writer: Writer, entry: UnrecordedEntry, writing: Writing) -> tuple[int, int]:
     """Record an entry under its id; return its notebook, which the first entry opens, and its position."""
     stream = _notebook(space, writer, entry, writing)
     event = draft(
@@ -81,12 +92,21 @@ def revise_item(writer: Writer, item: MemoryItem, action: RevisionAction, body: 
     return writer.change(change, stream_of(writer.tx, item)).position
 
 
-def record_run(writer: Writer, body: RunRecorded, now_ms: int) -> None:
-    """Record what a request of a run did."""
-    writer.change(Change(EventKind.RUN_RECORDED, now_ms, body, WHOLE_SPACE))
+def record_run(writer: Writer, writing: Writing, did: ItemsOfRun, decisions: Mapping[str, int] | None = None) -> None:
+    """Record what a request of a run did, and how many candidates were decided how."""
+    assert writing.run is not None, "it is of a run"
+    body = RunRecorded(
+        run=writing.run,
+        writer=writing.writer,
+        recorded=list(did.recorded),
+        retired=list(did.retired),
+        revised=list(did.revised),
+        decisions=dict(decisions or {}),
+    )
+    writer.change(Change(EventKind.RUN_RECORDED, writing.now_ms, body, WHOLE_SPACE))
 
 
-def _notebook(space: Space, writer: Writer, entry: Entry, writing: Writing) -> int:
+def _notebook(space: Space, writer: Writer, entry: UnrecordedEntry, writing: Writing) -> int:
     name = space.notebooks.notebook_name(entry.subject, entry.plane)
     stream = writer.find(name)
     if stream is not None:
