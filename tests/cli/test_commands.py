@@ -244,7 +244,7 @@ VALID: dict[str, tuple[str, ...]] = {
     "notebook.policies": ("--subject", "customer:nadia"),
     "notebook.propose": ("candidates.json", "--rationale", "why", "--requester", "desk"),
     "notebook.proposals": ("customer:nadia", "--view", "host_ui", "--limit", "5"),
-    "notebook.decide": ("p-1", "accept", *WHY),
+    "notebook.decide": ("p-1", "--verdict", "accept", *WHY),
     "notebook.undo": ("night-1", *WHY, "--dry-run"),
     "lifecycle.request": (*CONVERSATION, "--transition", "mask", "--reason", "why", "--requester", "who"),
     "lifecycle.erase": (*SCOPE, "--turn", "turn-2", *WHY),

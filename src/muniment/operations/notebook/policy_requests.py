@@ -85,7 +85,7 @@ class MemoryPolicyInForce(Struct, frozen=True, kw_only=True, omit_defaults=True)
     subject: SubjectId | None = None
     kind: ItemKind | None = None
     topic: str | None = None
-    has_topic: bool = False
+    has_topic: bool | None = None
     conversation: ConversationKey | None = None
     scope: ItemScope | None = None
     until_ms: int | None = None
@@ -270,7 +270,7 @@ def _shown(policies: list[MemoryPolicy], subject: str | None) -> Iterator[Memory
             subject=None if selector.subject is None else SubjectId(selector.subject),
             kind=None if selector.kind is None else ItemKind(selector.kind),
             topic=policy.pattern,
-            has_topic=selector.topic is not None,
+            has_topic=True if selector.topic is not None else None,
             scope=None if selector.scope is None else ItemScope(selector.scope),
             until_ms=event.until_ms or None,
         )
