@@ -18,7 +18,7 @@ from muniment.operations.notebook.policy_requests import MemoryPolicyReport, Mem
 from tests.laws.every_key import Keys, opened_by, sealed_values
 from tests.memory.asking import amend, remember, size, texts
 from tests.memory.items import candidate
-from tests.turns import SUBJECT
+from tests.turns import SUBJECT, TALK
 from tests.worlds import OPERATOR, World, key_of, sqlite_world
 
 ADA = SubjectId(SUBJECT)
@@ -46,8 +46,8 @@ def in_force(world: World) -> list[str]:
         ({"topic": "work"}, False),
         ({"subject": ADA, "topic": "home-*"}, True),
         ({"subject": ADA, "topic": "*work"}, False),
-        ({"conversation": key_of()}, True),
-        ({"conversation": key_of("other")}, False),
+        ({"conversation": TALK}, True),
+        ({"conversation": TALK, "channel": "mail"}, False),
         ({"scope": "user"}, True),
         ({"scope": "chat"}, False),
     ],
@@ -159,6 +159,8 @@ def test_a_pattern_that_nothing_could_erase_is_refused(world: World) -> None:
         (PolicyAction.FOLLOW, 2**50, {}),
         (PAUSE, 1, {}),
         (PAUSE, None, {"kind": "nothing"}),
+        (PAUSE, None, {"channel": "mail"}),
+        (PAUSE, None, {"conversation": "\n"}),
         (PAUSE, None, {"subject": "\n"}),
         (PAUSE, None, {"subject": ADA, "topic": " - "}),
     ],
@@ -187,7 +189,7 @@ def test_a_caller_for_one_subject_governs_that_one_alone(world: World) -> None:
 
 def test_policies_survive_a_reopening(tmp_path: Any) -> None:
     world = sqlite_world(tmp_path)
-    policy = set_policy(world, SUPPRESS, subject=ADA, topic="home*", conversation=key_of())
+    policy = set_policy(world, SUPPRESS, subject=ADA, topic="home*", conversation=TALK)
     world.close()
     world = sqlite_world(tmp_path)
     (told,) = world.runtime.notebook.policies().policies

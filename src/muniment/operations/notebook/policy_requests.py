@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from muniment.declaration.session import Session
 from muniment.errors import AccessDenied, InvalidInput, LimitExceeded
 from muniment.events.changes import LifecycleRequest
-from muniment.events.identity import Channel, ConversationId, ConversationKey, SubjectId, check_name
+from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationId, ConversationKey, SubjectId, check_name
 from muniment.events.memory_governance import MemoryPolicySet, PolicyAction, PolicySelector
 from muniment.events.memory_items import (
     EntryRole,
@@ -51,7 +51,10 @@ class MemorySelector(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     kind: Annotated[str | None, Meta(description="Statements of this kind.")] = None
     topic: Annotated[str | None, Meta(description="Statements about this topic; `*` stands for any text.")] = None
     conversation: Annotated[
-        ConversationKey | None, Meta(description="Statements that rest on a turn of this conversation.")
+        ConversationId | None, Meta(description="Statements that rest on a turn of this conversation.")
+    ] = None
+    channel: Annotated[
+        Channel | None, Meta(description="Channel of the conversation. Without it: the default channel.")
     ] = None
     scope: Annotated[ItemScope | None, Meta(description="Statements that hold for this.")] = None
 
@@ -129,19 +132,23 @@ def asked_policy(
     if selector.subject is not None:
         check_name(selector.subject, at="selector.subject")
     if selector.conversation is not None:
-        session.check_key(selector.conversation)
+        check_name(selector.conversation, at="selector.conversation")
+    if selector.channel is not None:
+        check_name(selector.channel, at="selector.channel")
+        if selector.conversation is None:
+            raise InvalidInput(at="selector.channel", problem="not_taken")
     if session.access.subject not in {None, selector.subject}:
         raise AccessDenied(at="subject")
     topic = _checked_topic(selector)
     has_pattern = topic is not None and selector.subject is not None
     digest = None if topic is None or has_pattern else session.space.notebooks.topic_digest(topic)
-    key = selector.conversation
+    channel = None if selector.conversation is None else selector.channel or DEFAULT_CHANNEL
     kept = PolicySelector(
         subject=selector.subject,
         kind=kind,
         scope=selector.scope,
-        channel=None if key is None else key.channel,
-        conversation=None if key is None else key.conversation,
+        channel=channel,
+        conversation=selector.conversation,
         topic=digest,
         has_pattern=has_pattern,
     )
