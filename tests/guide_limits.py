@@ -26,6 +26,7 @@ LIMITS: dict[str, str] = {
     "source_turns_max": "source turns of one derived reference",
     "candidates_max": "candidates for memory in one request",
     "item_bytes_max": "what a memory item says: topic, text, keywords, tags and entities together",
+    "items_max": "memory items in use in a notebook (a subject and plane); the least certain is evicted beyond it",
     "tables_bytes_max": "the SQL tables of one view, in memory",
     "statement_seconds_max": "how long an SQL statement may run",
     "result_rows_max": "rows that an SQL statement returns",
@@ -78,8 +79,10 @@ def fixed_amounts() -> Iterator[tuple[str, str]]:
 UNITS = {"s": "seconds", "seconds": "seconds", "chars": "characters", "events": "events", "bytes": "bytes"}
 
 
-def amount(name: str, value: float) -> str:
+def amount(name: str, value: float | None) -> str:
     """Return a number with the unit that its name ends with."""
+    if value is None:
+        return "none"
     unit = UNITS.get(name.removesuffix("_max").removesuffix("_default").rpartition("_")[2], "")
     for size, larger in ((2**20, "MiB"), (2**10, "KiB")):
         if unit == "bytes" and value >= size and value % size == 0:

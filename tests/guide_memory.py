@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from muniment.events.memory_governance import PolicyAction
 from muniment.events.memory_items import ItemKind, ItemPrivacy, MemoryPlane
 from muniment.governance.item_visibility import SHOWS_EVIDENCE, SHOWS_PRIVACIES, SHOWS_STATEMENTS
 from muniment.governance.views import View
 from muniment.memory.candidate import RULES, RulingReason
 from muniment.memory.kinds import KINDS, OTHER_NAMES
 from muniment.memory.merging import MERGE_RULES, MergeReason
+from muniment.memory.policies import ENDS, STOPS, SUPPRESSED_BY_POLICY
 from muniment.memory.recall_weights import COMPONENTS, RECALL_PRESETS
 
 CANDIDATES: dict[RulingReason, str] = {
@@ -29,6 +31,7 @@ MERGES: dict[MergeReason, str] = {
     MergeReason.OLDER: "it was observed before the item that is there",
     MergeReason.LESS_CONFIDENT: "its confidence is lower",
     MergeReason.OTHER_PRIVACY: "its privacy is another one",
+    MergeReason.OTHER_AUDIENCE: "other subjects may know of it",
     MergeReason.NEWER: "no other rule applies",
 }
 SHOWN: dict[bool, str] = {True: "yes", False: "-"}
@@ -38,9 +41,15 @@ Table = Callable[[Sequence[str], Sequence[Sequence[str]]], str]
 
 def candidate_rules(table: Table) -> str:
     """Return what becomes of a candidate, rule by rule."""
+    stopped = {PolicyAction.SUPPRESS: "suppresses", PolicyAction.PAUSE: "pauses"}
     rows = [[CANDIDATES[rule.reason], rule.ruling, f"`{rule.reason}`"] for rule in RULES]
+    policies = [
+        [f"a policy {stopped[action]} it", ruling, f"`{SUPPRESSED_BY_POLICY}`"] for action, ruling in STOPS.items()
+    ]
     evidence = ["a turn that it rests on is masked or erased", "refuse", "`evidence_hidden`"]
-    return table(["if", "decision", "reason"], [*rows, ["no other rule applies", "as judged", "`judged`"], evidence])
+    return table(
+        ["if", "decision", "reason"], [*rows, ["no other rule applies", "as judged", "`judged`"], *policies, evidence]
+    )
 
 
 def merge_rules(table: Table) -> str:
@@ -49,6 +58,14 @@ def merge_rules(table: Table) -> str:
     first = [MERGES[MergeReason.FORGOTTEN], "refused", f"`{MergeReason.FORGOTTEN}`"]
     last = [MERGES[MergeReason.NEWER], "supersedes", f"`{MergeReason.NEWER}`"]
     return table(["if", "outcome", "reason"], [first, *rows, last])
+
+
+def policy_actions(table: Table) -> str:
+    """Return what each action of a policy does."""
+    rows = [[f"`{action}`", f"what matches is answered with `{ruling}`"] for action, ruling in STOPS.items()]
+    rows.append([f"`{PolicyAction.FOLLOW}`", "items that match are erased with the last turn that they rest on"])
+    rows += [[f"`{ending}`", f"ends each `{ended}` of the same selector"] for ending, ended in ENDS.items()]
+    return table(["action", "effect"], rows)
 
 
 def item_kinds(table: Table) -> str:

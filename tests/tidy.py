@@ -44,6 +44,10 @@ EXEMPT: dict[tuple[str, str], str] = {
     ): "stands in for any operation, binds what it got",
     (
         "parameters",
+        "src/muniment/operations/memory/memory_group.py::MemoryGroup.amend",
+    ): "what changes, and everything that is on record about who changes it",
+    (
+        "parameters",
         "src/muniment/declaration/operation.py::operation",
     ): "everything that is declared of an operation is declared here, by keyword",
     (

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from muniment.events.changes import Action, RedactionReason, Transition
     from muniment.events.identity import ConversationKey
+    from muniment.events.memory_governance import PolicyAction
     from muniment.events.memory_items import (
         Freshness,
         InvalidityGround,
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from muniment.governance.views import View
     from muniment.kernel.sources import FixedClock, Sources
     from muniment.memory.amendment import (
+        ChangeItemAudience,
         ChangeItemPrivacy,
         ChangeItemScope,
         CorrectItem,
@@ -91,7 +93,7 @@ if TYPE_CHECKING:
         RestoreItem,
         SupersedeItem,
     )
-    from muniment.memory.candidate import Candidate, ItemSource, JudgedBy, Ruling, SemanticJudgement
+    from muniment.memory.candidate import Candidate, ItemAudience, ItemSource, JudgedBy, Ruling, SemanticJudgement
     from muniment.memory.recall_weights import RecallPreset, RecallWeights
     from muniment.operations.attachments import AttachmentPlace
     from muniment.operations.context.prompt import Composition, Gaps, QuoteScope, Shape, SystemText
@@ -102,6 +104,9 @@ if TYPE_CHECKING:
     from muniment.operations.memory.prompt_report import BlockComposition
     from muniment.operations.memory.recall_report import RecallPlane, RecallRanking, RecallScope
     from muniment.operations.memory.selection import ItemFilter, ItemSelection
+    from muniment.operations.notebook.decide import ProposalVerdict
+    from muniment.operations.notebook.list_proposals import ProposalFilter
+    from muniment.operations.notebook.policy_requests import MemorySelector
     from muniment.operations.provenance.derivations import Derivation
     from muniment.operations.provenance.links import MemoryKey
     from muniment.operations.transcripts.hits import Preset, SearchRanking, SearchScope, Sort
@@ -159,6 +164,12 @@ _HOMES = {
     "HostReference": "muniment.events.references",
     "HttpWitness": "muniment.evidence.cosignatures",
     "Ingress": "muniment.events.turn",
+    "ChangeItemAudience": "muniment.memory.amendment",
+    "ItemAudience": "muniment.memory.candidate",
+    "MemorySelector": "muniment.operations.notebook.policy_requests",
+    "PolicyAction": "muniment.events.memory_governance",
+    "ProposalFilter": "muniment.operations.notebook.list_proposals",
+    "ProposalVerdict": "muniment.operations.notebook.decide",
     "InvalidateItem": "muniment.memory.amendment",
     "InvalidityGround": "muniment.events.memory_items",
     "ItemFilter": "muniment.operations.memory.selection",
@@ -256,6 +267,7 @@ __all__ = [
     "BlobPart",
     "BlockComposition",
     "Candidate",
+    "ChangeItemAudience",
     "ChangeItemPrivacy",
     "ChangeItemScope",
     "Composition",
@@ -282,6 +294,7 @@ __all__ = [
     "Ingress",
     "InvalidateItem",
     "InvalidityGround",
+    "ItemAudience",
     "ItemFilter",
     "ItemKind",
     "ItemPrivacy",
@@ -296,6 +309,7 @@ __all__ = [
     "MarkItemStale",
     "MemoryKey",
     "MemoryPlane",
+    "MemorySelector",
     "Message",
     "MunimentError",
     "Options",
@@ -305,10 +319,13 @@ __all__ = [
     "Pins",
     "Plane",
     "Policy",
+    "PolicyAction",
     "Preset",
     "Pressure",
     "PressureLevel",
     "Profile",
+    "ProposalFilter",
+    "ProposalVerdict",
     "Protocol",
     "QuoteScope",
     "ReasoningPart",

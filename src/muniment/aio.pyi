@@ -12,6 +12,7 @@ from muniment.events.archive import ArchiveScope, ImportMode, PrivateMaterial
 from muniment.events.attributes import Attribute
 from muniment.events.changes import Action, RedactionReason, Transition
 from muniment.events.identity import ConversationKey
+from muniment.events.memory_governance import PolicyAction
 from muniment.events.turn import Turn
 from muniment.formats.reading.import_format import Format
 from muniment.formats.writing.export_format import ExportFormat
@@ -19,6 +20,7 @@ from muniment.governance.access import Access
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
 from muniment.memory.amendment import (
+    ChangeItemAudience,
     ChangeItemPrivacy,
     ChangeItemScope,
     CorrectItem,
@@ -60,6 +62,11 @@ from muniment.operations.memory.prompt_report import BlockComposition, PromptBlo
 from muniment.operations.memory.recall_report import RecallRanking, RecallScope, Recollection
 from muniment.operations.memory.remember import RememberReport
 from muniment.operations.memory.selection import ItemSelection
+from muniment.operations.notebook.decide import DecideReport, ProposalVerdict
+from muniment.operations.notebook.list_proposals import ListedProposals, ProposalFilter
+from muniment.operations.notebook.policy_requests import MemoryPolicyReport, MemorySelector, PoliciesInForce
+from muniment.operations.notebook.propose import ProposeReport
+from muniment.operations.notebook.undo import UndoReport
 from muniment.operations.provenance.derivations import Derivation
 from muniment.operations.provenance.links import LinkPage, MemoryKey
 from muniment.operations.provenance.provenance import DerivationReport
@@ -238,6 +245,7 @@ class AsyncMemoryGroup:
         | MarkItemStale
         | ChangeItemScope
         | ChangeItemPrivacy
+        | ChangeItemAudience
         | PinItem
         | SupersedeItem
         | InvalidateItem
@@ -245,18 +253,41 @@ class AsyncMemoryGroup:
         reason: str,
         requester: str,
         expected: int | None = ...,
+        *,
+        run: str | None = ...,
         dry_run: bool = ...,
     ) -> AmendReport: ...
     async def forget(
         self, subject: str, target: ForgetTarget, reason: str, requester: str, dry_run: bool = ...
     ) -> ForgetReport: ...
 
+class AsyncNotebookGroup:
+    async def set_policy(
+        self,
+        action: PolicyAction,
+        reason: str,
+        requester: str,
+        selector: MemorySelector = ...,
+        until_ms: int | None = ...,
+    ) -> MemoryPolicyReport: ...
+    async def policies(self, subject: str | None = ...) -> PoliciesInForce: ...
+    async def propose(
+        self, candidates: list[Candidate], rationale: str, requester: str, dry_run: bool = ...
+    ) -> ProposeReport: ...
+    async def proposals(
+        self, subject: str, view: View, state: ProposalFilter = ..., limit: int = ..., after: int | None = ...
+    ) -> ListedProposals: ...
+    async def decide(
+        self, proposal: str, verdict: ProposalVerdict, reason: str, requester: str, dry_run: bool = ...
+    ) -> DecideReport: ...
+    async def undo(self, run: str, reason: str, requester: str, dry_run: bool = ...) -> UndoReport: ...
+
 class AsyncLifecycle:
     async def request(
         self, conversation: ConversationKey, transition: Transition, reason: str, requester: str, turn: str | None = ...
     ) -> LifecycleReport: ...
-    async def erase(self, scope: Scope, reason: str, requester: str) -> LifecycleReport: ...
-    async def review(self, action: Action, scope: Scope) -> LifecycleReport: ...
+    async def erase(self, scope: Scope, reason: str, requester: str, with_memory: bool = ...) -> LifecycleReport: ...
+    async def review(self, action: Action, scope: Scope, with_memory: bool = ...) -> LifecycleReport: ...
     async def hold(self, scope: Scope, reason: str, requester: str) -> LifecycleReport: ...
     async def release(self, hold: int, reason: str, requester: str) -> LifecycleReport: ...
     async def retain(
@@ -391,6 +422,7 @@ class AsyncRuntime:
     subjects: AsyncSubjects
     redactions: AsyncRedactions
     memory: AsyncMemoryGroup
+    notebook: AsyncNotebookGroup
     lifecycle: AsyncLifecycle
     evidence: AsyncEvidence
     disclosure: AsyncDisclosure

@@ -28,6 +28,7 @@ ITEMS: dict[str, tuple[str, Vector, dict[str, str]]] = {
             "expires_ms": 1_700_086_400_000,
             "evidence": [{"space": "home", "channel": "mail", "conversation": "talk", "turn": "turn-1"}],
             "run": "night-1",
+            "entry": {"role": "proposal", "slot": "0a1b", "audience": {"only": ["bob", "cy"]}},
         },
         {
             "confidence": "900",
@@ -43,6 +44,7 @@ ITEMS: dict[str, tuple[str, Vector, dict[str, str]]] = {
             "run": '"night-1"',
             "scope": '"world"',
             "source_type": '"manual_tool"',
+            "entry": '{"audience":{"only":["bob","cy"]},"role":"proposal","slot":"0a1b"}',
             "writer": '"host"',
         },
     ),
@@ -63,6 +65,7 @@ ITEMS: dict[str, tuple[str, Vector, dict[str, str]]] = {
             "run": "null",
             "scope": '"user"',
             "source_type": '"conversation"',
+            "entry": "{}",
             "writer": '"host"',
         },
     ),
@@ -76,12 +79,16 @@ ITEMS: dict[str, tuple[str, Vector, dict[str, str]]] = {
                 "stale": "review_before_use",
                 "pinned": False,
                 "confirmed_ms": 7,
+                "audience": {"hidden_from": ["bob"]},
             },
             "request": {"requester": "ada", "requested_ms": 1_700_000_000_000},
+            "run": "night-2",
         },
         {
             "request": '{"requested_ms":1700000000000,"requester":"ada"}',
-            "revision": '{"confidence":100,"confirmed_ms":7,"pinned":false,"privacy":"operator_diagnostic",'
+            "run": '"night-2"',
+            "revision": '{"audience":{"hidden_from":["bob"]},"confidence":100,"confirmed_ms":7,'
+            '"pinned":false,"privacy":"operator_diagnostic",'
             '"scope":"chat","stale":"review_before_use"}',
         },
     ),
@@ -118,16 +125,95 @@ ITEMS: dict[str, tuple[str, Vector, dict[str, str]]] = {
             "successor": "null",
         },
     ),
+    "memory_policy_set": (
+        "memory_policy.set",
+        {
+            "policy": "p-1",
+            "action": "suppress",
+            "request": {"requester": "ada", "requested_ms": 7},
+            "selector": {
+                "subject": "größe",
+                "kind": "fact",
+                "scope": "chat",
+                "channel": "mail",
+                "conversation": "talk",
+                "topic": "0a1b",
+                "has_pattern": True,
+            },
+            "until_ms": 1_700_000_000_000,
+            "ends": ["p-0"],
+        },
+        {
+            "action": '"suppress"',
+            "ends": '["p-0"]',
+            "policy": '"p-1"',
+            "request": '{"requested_ms":7,"requester":"ada"}',
+            "selector": '{"channel":"mail","conversation":"talk","has_pattern":true,"kind":"fact","scope":"chat",'
+            '"subject":"größe","topic":"0a1b"}',
+            "until_ms": "1700000000000",
+        },
+    ),
+    "memory_policy_set_usual": (
+        "memory_policy.set",
+        {"policy": "p-1", "action": "pause", "request": {"requester": "ada", "requested_ms": 7}},
+        {
+            "action": '"pause"',
+            "ends": "[]",
+            "policy": '"p-1"',
+            "request": '{"requested_ms":7,"requester":"ada"}',
+            "selector": "{}",
+            "until_ms": "0",
+        },
+    ),
+    "run_recorded": (
+        "run.recorded",
+        {
+            "run": "night-1",
+            "writer": "host",
+            "recorded": ["i-1"],
+            "retired": ["i-2"],
+            "revised": ["i-3"],
+            "decisions": {"accept": 2, "refuse": 1},
+        },
+        {
+            "decisions": '{"accept":2,"refuse":1}',
+            "recorded": '["i-1"]',
+            "retired": '["i-2"]',
+            "revised": '["i-3"]',
+            "run": '"night-1"',
+            "writer": '"host"',
+        },
+    ),
+    "run_recorded_usual": (
+        "run.recorded",
+        {"run": "night-1", "writer": "host"},
+        {
+            "decisions": "{}",
+            "recorded": "[]",
+            "retired": "[]",
+            "revised": "[]",
+            "run": '"night-1"',
+            "writer": '"host"',
+        },
+    ),
 }
 
 # the same, of what items say and of the words that people wrote about them
 ITEM_WORDS: dict[str, tuple[str, Vector, dict[str, str]]] = {
     "item_content": (
         "item.recorded",
-        {"topic": "home city", "text": "Größe", "keywords": ["Oslo"], "tags": ["a", "b"], "entities": ["Ada"]},
+        {
+            "topic": "home city",
+            "text": "Größe",
+            "keywords": ["Oslo"],
+            "tags": ["a", "b"],
+            "entities": ["Ada"],
+            "rationale": "she said so",
+        },
         {
             "entities": '["Ada"]',
             "keywords": '["Oslo"]',
+            "rationale": '"she said so"',
             "tags": '["a","b"]',
             "text": '"Größe"',
             "topic": '"home city"',
@@ -136,12 +222,17 @@ ITEM_WORDS: dict[str, tuple[str, Vector, dict[str, str]]] = {
     "item_content_usual": (
         "item.recorded",
         {"topic": "t", "text": "x"},
-        {"entities": "[]", "keywords": "[]", "tags": "[]", "text": '"x"', "topic": '"t"'},
+        {"entities": "[]", "keywords": "[]", "rationale": "null", "tags": "[]", "text": '"x"', "topic": '"t"'},
     ),
     "item_revised_words": (
         "item.revised",
         {"words": {"request/reason": "Größe", "revision/text": "Lives in Oslo"}},
         {"request/reason": '"Größe"', "revision/text": '"Lives in Oslo"'},
+    ),
+    "memory_policy_set_words": (
+        "memory_policy.set",
+        {"words": {"request/reason": "Größe"}},
+        {"request/reason": '"Größe"'},
     ),
     "item_retired_words": (
         "item.retired",

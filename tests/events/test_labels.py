@@ -65,7 +65,10 @@ from muniment.events.disclosures import (
     ReadSpan,
 )
 from muniment.events.labels import content_fields, encode_part, meta_fields
+from muniment.events.memory_governance import MemoryPolicySet, PolicyAction, PolicySelector, RunRecorded
 from muniment.events.memory_items import (
+    Audience,
+    EntryRole,
     Freshness,
     InvalidityGround,
     ItemKind,
@@ -76,6 +79,7 @@ from muniment.events.memory_items import (
     ItemScope,
     ItemSourceType,
     MemoryPlane,
+    NotebookEntry,
     NotebookOpened,
     Retirement,
     Revision,
@@ -201,8 +205,9 @@ SMALL_BODIES: list[MetaBody] = [
         expires_ms=8,
         evidence=[SOURCE],
         run="night-1",
+        entry=NotebookEntry(role=EntryRole.PROPOSAL, slot="0a1b", audience=Audience(only=["bob"])),
     ),
-    ItemRevised(revision=Revision(text="Lives in Oslo", confidence=100), request=REQUEST),
+    ItemRevised(revision=Revision(text="Lives in Oslo", confidence=100), request=REQUEST, run="night-1"),
     ItemRetired(
         request=REQUEST,
         cause=Retirement.INVALIDATED,
@@ -211,6 +216,15 @@ SMALL_BODIES: list[MetaBody] = [
         evidence=[SOURCE],
         run="night-1",
     ),
+    MemoryPolicySet(
+        policy="p-1",
+        action=PolicyAction.SUPPRESS,
+        request=REQUEST,
+        selector=PolicySelector(subject="ada"),
+        until_ms=7,
+        ends=["p-0"],
+    ),
+    RunRecorded(run="r", writer="host", recorded=["i-1"], retired=["i-2"], revised=["i-3"], decisions={"accept": 1}),
 ]
 
 

@@ -25,7 +25,8 @@ from muniment.errors import MunimentError, WordsErased
 from muniment.events.attributes import Attribute, AttributeLink, AttributeSource, SourceKind
 from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import ConversationId, SubjectId, TurnId
-from muniment.events.memory_items import ItemPrivacy
+from muniment.events.memory_governance import PolicyAction
+from muniment.events.memory_items import ItemPrivacy, MemoryPlane
 from muniment.events.message import (
     Authority,
     Message,
@@ -46,6 +47,7 @@ from muniment.operations.attachments import AttachmentPlace, AttachmentRange
 from muniment.operations.evidence.proof_document import EvidenceFormat
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.memory.forget_targets import ForgetTarget
+from muniment.operations.notebook.policy_requests import MemorySelector
 from muniment.operations.provenance.derivations import Derivation
 from muniment.operations.subjects.export_subject import SubjectFormat
 from muniment.operations.transcripts.redact import Passage
@@ -72,6 +74,9 @@ CANARIES: dict[str, set[View]] = {
     "canaryfileredacted": {RAW},
     "canaryfileseen": {RAW, MODEL, UI, EXPORT},
     "canaryitem": {RAW, MODEL, UI, EXPORT},
+    "canaryproposal": {RAW, MODEL, UI, EXPORT},
+    "canaryrationale": {RAW, MODEL, UI, EXPORT},
+    "canaryretold": {RAW, MODEL, UI, EXPORT},
     "canarydiagnosis": {RAW},
     "canaryforgotten": NOBODY,
     "canarywhy": {RAW, AUDIT},
@@ -177,6 +182,12 @@ def _remember(runtime: Runtime) -> None:
     runtime.memory.remember(list(items.values()), "canarywriter")
     runtime.memory.amend("i-1", CorrectItem(text="canaryitem"), "canarywhy", "canarywriter")
     runtime.memory.forget(SubjectId("ada"), ForgetTarget(item="i-3"), "asked for", OPERATOR)
+    proposed = candidate("canaryproposal", topic="five", id="p-1")
+    runtime.notebook.propose([proposed], "canaryrationale", "canarywriter")
+    asked_for = MemorySelector(subject=SubjectId("ada"), topic="zephyr*")
+    runtime.notebook.set_policy(PolicyAction.SUPPRESS, "house rules", OPERATOR, asked_for)
+    retold = candidate("canaryretold", 4, topic="six", id="s-1", plane=MemoryPlane.SUMMARY, kind="summary")
+    runtime.memory.remember([retold], "canarywriter", "night-1")
 
 
 def _attach_files(world: World) -> None:
@@ -265,6 +276,19 @@ def about_memory() -> dict[str, list[dict[str, Any]]]:
             composition=[{}, {"conversation": "harbour", "recent_messages": 9}],
         ),
         "memory.show": through({}, item=["i-1", "i-2", "i-3"]),
+        "notebook.propose": [
+            {"candidates": [{**STATEMENT, "topic": topic, "id": f"prop-{topic}"}], "rationale": "r", "requester": "who"}
+            for topic in ("one", "five", "six", "zephyr")
+        ],
+        "notebook.proposals": through({"subject": "ada"}, state=["open", "all"]),
+        "notebook.policies": [{}, {"subject": "ada"}],
+        "notebook.set_policy": [{"action": "pause", "selector": {"kind": "task"}, **WHY}, {"action": "resume", **WHY}],
+        "notebook.undo": [{"run": "night-1", "dry_run": True, **WHY}],
+        "notebook.decide": [
+            {"proposal": name, "verdict": verdict, "dry_run": True, **WHY}
+            for name in ("p-1", "i-1")
+            for verdict in ("accept", "reject")
+        ],
         "memory.amend": [
             {"item": item, "amendment": {"type": "pin"}, "dry_run": True, **WHY} for item in ("i-1", "i-2", "i-3")
         ],
@@ -386,7 +410,7 @@ def changing(home: Path) -> dict[str, list[dict[str, Any]]]:
         ],
         "transcripts.commit_many": [{"turns": [new | {"turn": "first"}, new | {"turn": "turn-1"}]}],
         "transcripts.commit": [{"turn": new}, {"turn": new | {"turn": "turn-1"}}],
-        "lifecycle.erase": [{"scope": scope, **WHY} for scope in SCOPES],
+        "lifecycle.erase": [{"scope": scope, "with_memory": True, **WHY} for scope in SCOPES],
         "approvals.require": [{"acts": ["reveal"], **WHY}],
         "system.close": [{}],
     }
@@ -453,6 +477,7 @@ def test_each_canary_can_be_seen_by_whom_it_is_for(view: View) -> None:
                 shown += runtime.attachments.read(key_of(FILES), place, view).data.decode()
         shown += msgspec.json.encode(runtime.memory.list_(SubjectId("ada"), view)).decode()
         shown += msgspec.json.encode(runtime.memory.show("i-1", view)).decode()
+        shown += msgspec.json.encode(runtime.notebook.proposals(SubjectId("ada"), view)).decode()
         if view in {RAW, AUDIT}:
             shown += msgspec.json.encode(runtime.evidence.links(conversation=key_of())).decode()
     assert {word for word in CANARIES if word in shown} == {word for word, views in CANARIES.items() if view in views}

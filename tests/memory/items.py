@@ -14,7 +14,7 @@ from muniment.memory.fold import MemoryItem
 from tests.turns import SUBJECT, TALK
 from tests.worlds import key_of
 
-FOLDED = {"privacy", "scope", "pinned", "confidence"}  # what revisions change
+FOLDED = {"privacy", "scope", "pinned", "confidence", "audience"}  # what revisions change
 ACCEPTED = SemanticJudgement(decision=Ruling.ACCEPT)
 
 

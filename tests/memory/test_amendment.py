@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from muniment.events.memory_items import InvalidityGround, ItemPrivacy, ItemScope, Retirement, Revision, StaleHint
+from muniment.events.memory_items import (
+    Audience,
+    InvalidityGround,
+    ItemPrivacy,
+    ItemScope,
+    Retirement,
+    Revision,
+    StaleHint,
+)
 from muniment.memory.amendment import (
     Amendment,
     AmendRefusal,
+    ChangeItemAudience,
     ChangeItemPrivacy,
     ChangeItemScope,
     CorrectItem,
@@ -18,11 +27,11 @@ from muniment.memory.amendment import (
     RestoreItem,
     SupersedeItem,
     amendment_name,
-    is_in_prompts,
     new_text,
     refusal_of,
     revision_of,
 )
+from muniment.memory.candidate import ItemAudience
 from tests.memory.items import item
 
 WRONG = InvalidateItem(ground=InvalidityGround.FACTUALLY_INCORRECT, evidence=[])
@@ -33,6 +42,7 @@ REVISIONS: list[tuple[Amendment, Revision | None]] = [
     (MarkItemStale(), Revision(stale=StaleHint.REVIEW_BEFORE_USE)),
     (ChangeItemScope(scope=ItemScope.CHAT), Revision(scope=ItemScope.CHAT)),
     (ChangeItemPrivacy(privacy=ItemPrivacy.PUBLIC_RUNTIME), Revision(privacy=ItemPrivacy.PUBLIC_RUNTIME)),
+    (ChangeItemAudience(audience=ItemAudience(only=["cy", "bob"])), Revision(audience=Audience(only=["bob", "cy"]))),
     (PinItem(), Revision(pinned=True)),
     (SupersedeItem(text="A"), None),
     (WRONG, None),
@@ -53,6 +63,7 @@ IDLE: list[Amendment] = [
     MarkItemStale(hint=StaleHint.NONE),
     ChangeItemScope(scope=ItemScope.USER),
     ChangeItemPrivacy(privacy=ItemPrivacy.SHARED_WITH_SUBJECT),
+    ChangeItemAudience(audience=ItemAudience()),
     PinItem(pinned=False),
     SupersedeItem(text=" lives in OSLO "),
 ]
@@ -79,6 +90,6 @@ def test_nothing_is_moved_to_a_private_plane(privacy: ItemPrivacy) -> None:
 
 
 def test_what_is_shared_and_in_use_may_stand_in_a_prompt() -> None:
-    assert is_in_prompts(item())
-    assert not is_in_prompts(item(retired=Retirement.EVICTED))
-    assert not is_in_prompts(item(privacy=ItemPrivacy.OPERATOR_DIAGNOSTIC))
+    assert item().is_in_prompts
+    assert not item(retired=Retirement.EVICTED).is_in_prompts
+    assert not item(privacy=ItemPrivacy.OPERATOR_DIAGNOSTIC).is_in_prompts

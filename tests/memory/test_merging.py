@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment.events.memory_items import ItemPrivacy, Retirement
+from muniment.events.memory_items import Audience, ItemPrivacy, Retirement
 from muniment.memory.fold import MemoryItem
 from muniment.memory.likeness import likeness
 from muniment.memory.merging import Incoming, MergeOutcome, MergeReason, merged, sources_of
@@ -25,6 +25,7 @@ FORGOTTEN: dict[str, Any] = {
 def incoming(text: str = "Lives in Rome", *sources: str, **more: Any) -> Incoming:
     """Return what a merge looks at; other members by name."""
     fields: dict[str, Any] = {"observed_ms": 1000, "confidence": 900, "privacy": ItemPrivacy.SHARED_WITH_SUBJECT}
+    fields |= {"audience": Audience()}
     return Incoming(text=text, sources=sources_of(source(turn) for turn in sources), **fields | more)
 
 
@@ -39,6 +40,8 @@ MERGES: list[tuple[Incoming, MemoryItem, MergeOutcome, MergeReason]] = [
     (incoming(observed_ms=999, confidence=1), item(), MergeOutcome.REFUSED, MergeReason.OLDER),
     (incoming(confidence=899), item(), MergeOutcome.REFUSED, MergeReason.LESS_CONFIDENT),
     (incoming(privacy=ItemPrivacy.PUBLIC_RUNTIME), item(), MergeOutcome.REFUSED, MergeReason.OTHER_PRIVACY),
+    (incoming(audience=Audience(only=["bob"])), item(), MergeOutcome.REFUSED, MergeReason.OTHER_AUDIENCE),
+    (incoming(), item(retired=Retirement.UNDONE), MergeOutcome.RECORDED, MergeReason.FREE_SLOT),
     (incoming(), item(retired=Retirement.INVALIDATED), MergeOutcome.RECORDED, MergeReason.FREE_SLOT),
     (incoming("x", "turn-1"), item(**FORGOTTEN), MergeOutcome.REFUSED, MergeReason.FORGOTTEN),
     (incoming("x", "turn-2", "turn-1"), item(**FORGOTTEN), MergeOutcome.REFUSED, MergeReason.FORGOTTEN),

@@ -8,6 +8,7 @@ from typing import Any
 from muniment.events.archive import ArchiveScope, ScopeKind
 from muniment.events.changes import Action, RedactionReason, Transition
 from muniment.events.identity import TurnId
+from muniment.events.memory_governance import PolicyAction
 from muniment.events.references import Plane
 from muniment.governance.views import View
 from muniment.memory.amendment import PinItem
@@ -15,6 +16,7 @@ from muniment.operations.attachments import AttachmentPlace
 from muniment.operations.conversations.activity import TimeRange
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.memory.forget_targets import ForgetTarget
+from muniment.operations.notebook.decide import ProposalVerdict
 from muniment.operations.provenance.derivations import Derivation
 from muniment.operations.redactions.found_places import SoughtText
 from muniment.operations.transcripts.redact import Passage
@@ -49,6 +51,19 @@ def about_memory(runtime: Runtime) -> dict[str, Callable[[], Any]]:
         "memory.prompt": lambda: memory.prompt(SUBJECT, 100),
         "memory.amend": lambda: memory.amend("i-1", PinItem(), "why", "who"),
         "memory.forget": lambda: memory.forget(SUBJECT, ForgetTarget(item="i-1"), "why", "who"),
+    } | about_notebooks(runtime)
+
+
+def about_notebooks(runtime: Runtime) -> dict[str, Callable[[], Any]]:
+    """Return a call of every operation that governs memory."""
+    notebook = runtime.notebook
+    return {
+        "notebook.set_policy": lambda: notebook.set_policy(PolicyAction.PAUSE, "why", "who"),
+        "notebook.policies": notebook.policies,
+        "notebook.propose": lambda: notebook.propose([candidate("A", topic="t", id="p-1")], "why", "who"),
+        "notebook.proposals": lambda: notebook.proposals(SUBJECT, View.HOST_UI),
+        "notebook.decide": lambda: notebook.decide("p-1", ProposalVerdict.REJECT, "why", "who"),
+        "notebook.undo": lambda: notebook.undo("night-1", "why", "who"),
     }
 
 

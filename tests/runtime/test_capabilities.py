@@ -158,6 +158,7 @@ def test_second_rights_are_listed_and_what_lacks_one_is_hidden() -> None:
             "subjects.export": [SecondRight(effect=Effect.READ)],
             "redactions.find": [SecondRight(views=(View.RAW_OWNER,))],
             "redactions.apply": [SecondRight(views=(View.RAW_OWNER,))],
+            "notebook.set_policy": [SecondRight(effect=Effect.ERASE, when="action is follow")],
             "lifecycle.erase": [SecondRight(effect=Effect.ADMIN, when="scope.whole_space")],
             "evidence.links": [SecondRight(views=(View.OPERATOR_AUDIT, View.RAW_OWNER))],
             "spaces.import": [SecondRight(effect=Effect.ADMIN)],

@@ -23,7 +23,7 @@ from muniment.memory.amendment import (
 )
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.memory.forget_targets import ForgetTarget
-from muniment.operations.memory.item_sources import stream_of
+from muniment.operations.memory.item_changes import stream_of
 from muniment.operations.memory.selection import ItemFilter
 from tests.memory.asking import HOME_CITY, amend, contents_of, forget, listed, remember, texts
 from tests.memory.items import candidate

@@ -110,6 +110,14 @@ PLACES: dict[str, list[Callable[[int], dict[str, Any]]]] = {
         lambda n: {"subject": "anna", "view": "host_ui", "selection": {"as_of_ms": n}},
     ],
     "memory.show": [lambda n: {"item": "i-1", "view": "host_ui", "as_of_ms": n}],
+    "notebook.set_policy": [lambda n: {"action": "pause", "until_ms": n, **WHY}],
+    "notebook.propose": [
+        lambda n: {"candidates": [{**STATEMENT, "observed_ms": n}], "rationale": "why", "requester": "who"},
+    ],
+    "notebook.proposals": [
+        lambda n: {"subject": "anna", "view": "host_ui", "limit": n},
+        lambda n: {"subject": "anna", "view": "host_ui", "after": n},
+    ],
     "memory.prompt": [lambda n: {"subject": "anna", "budget_tokens": n}],
     "memory.amend": [lambda n: {"item": "i-1", "amendment": {"type": "pin"}, "expected": n, **WHY}],
     "redactions.find": [lambda n: {"sought": {"text": "question"}, "limit": n}],

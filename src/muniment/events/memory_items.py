@@ -7,6 +7,9 @@ forgotten, with the words of all its revisions.
 
 An item names the turns that it rests on as its host does; a `ref.derived` in the stream of each of these proves them.
 `memory.fold` says what becomes of an item that was revised, `memory.kinds` which words go together.
+
+A proposal is an entry, too: what an item would say, in no slot and never in use, until somebody decides about it. So
+are the words of a policy about the subject (`events.memory_governance`).
 """
 
 from __future__ import annotations
@@ -98,7 +101,13 @@ class Retirement(StrEnum):
     SUPERSEDED = "superseded"
     INVALIDATED = "invalidated"
     EVICTED = "evicted"
+    UNDONE = "undone"
+    SOURCE_GONE = "source_gone"
     FORGOTTEN = "forgotten"
+    ACCEPTED = "accepted"  # of a proposal: an item says it now
+    REJECTED = "rejected"  # of a proposal: somebody said no
+    PROPOSED = "proposed"  # of a proposal nobody has decided about; no event names it
+    POLICY = "policy"  # of the words of a policy; no event names it
     RESTORED = "restored"  # the other way round: it is in use again
 
 
@@ -110,7 +119,9 @@ class RevisionAction(StrEnum):
     MARK_STALE = "mark_stale"
     CHANGE_SCOPE = "change_scope"
     CHANGE_PRIVACY = "change_privacy"
+    CHANGE_AUDIENCE = "change_audience"
     PIN = "pin"
+    UNDO = "undo"
 
 
 class InvalidityGround(StrEnum):
@@ -127,6 +138,35 @@ class NotebookOpened(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     subject: str
     plane: MemoryPlane
+
+
+class EntryRole(StrEnum):
+    """What an entry of a notebook is; only items are ever in use."""
+
+    ITEM = "item"
+    PROPOSAL = "proposal"
+    POLICY = "policy"
+
+
+class Audience(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """Which subjects may know of a shared fact: these alone, all but these, or (neither) all.
+
+    Subjects are named as everywhere in meta bodies: their names outlive the erasure of what they said.
+    """
+
+    only: list[str] = []
+    hidden_from: list[str] = []
+
+
+class NotebookEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """What an entry is and whom it is known to. `slot` is the keyed digest of the one that a proposal would take.
+
+    These are together because a body of more than 15 fields takes another form in MessagePack.
+    """
+
+    role: EntryRole = EntryRole.ITEM
+    slot: str | None = None
+    audience: Audience = Audience()
 
 
 class ItemMeta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
@@ -150,16 +190,21 @@ class ItemMeta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     expires_ms: int = 0
     evidence: list[SourceEvidence] = []
     run: str | None = None
+    entry: NotebookEntry = NotebookEntry()
 
 
 class ItemContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """What an item says. `topic` and the kind are its slot: a newer statement there takes its place."""
+    """What an item says. `topic` and the kind are its slot: a newer statement there takes its place.
+
+    `rationale` says why somebody proposes it.
+    """
 
     topic: str
     text: str
     keywords: list[str] = []
     tags: list[str] = []
     entities: list[str] = []
+    rationale: str | None = None
 
 
 class Revision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
@@ -172,6 +217,7 @@ class Revision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     stale: StaleHint | None = None
     pinned: bool | None = None
     confirmed_ms: int | None = None
+    audience: Audience | None = None
 
 
 class ItemRevised(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
@@ -179,6 +225,7 @@ class ItemRevised(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
 
     revision: Revision
     request: LifecycleRequest
+    run: str | None = None
 
 
 class ItemRetired(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):

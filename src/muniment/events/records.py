@@ -26,6 +26,7 @@ from muniment.events.disclosures import (
     ContextIssued,
     ErasureRefused,
 )
+from muniment.events.memory_governance import MemoryPolicySet, RunRecorded
 from muniment.events.memory_items import ItemContent, ItemMeta, ItemRetired, ItemRevised, NotebookOpened
 from muniment.events.message import Authority, Part, Role
 from muniment.events.references import RefDerived, Relation, Visibility
@@ -65,6 +66,8 @@ class EventKind(StrEnum):
     ITEM_RECORDED = "item.recorded"
     ITEM_REVISED = "item.revised"
     ITEM_RETIRED = "item.retired"
+    MEMORY_POLICY_SET = "memory_policy.set"
+    RUN_RECORDED = "run.recorded"
 
 
 class RotationCause(StrEnum):
@@ -250,6 +253,8 @@ MetaBody = (
     | ItemMeta
     | ItemRevised
     | ItemRetired
+    | MemoryPolicySet
+    | RunRecorded
 )
 ContentBody = TurnContent | AttributeContent | ItemContent | Words
 
@@ -283,6 +288,8 @@ META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.ITEM_RECORDED: ItemMeta,
     EventKind.ITEM_REVISED: ItemRevised,
     EventKind.ITEM_RETIRED: ItemRetired,
+    EventKind.MEMORY_POLICY_SET: MemoryPolicySet,
+    EventKind.RUN_RECORDED: RunRecorded,
 }
 
 REASON, REMARK, OFFSET = WordField(ERASED, ERASED), WordField(None, ERASED), WordField(None, None)
@@ -299,6 +306,7 @@ WORDS: dict[type[Struct], WordFields] = {
     ContentExported: {"export/purpose": REMARK},
     ItemRevised: {"request/reason": REASON, "revision/text": REMARK},
     ItemRetired: {"request/reason": REASON},
+    MemoryPolicySet: {"request/reason": REASON},
 }
 
 # kind -> the body of its content cell, for the kinds that have one
@@ -350,6 +358,8 @@ CHANGES = frozenset({
     EventKind.APPROVAL_DECIDED,
     EventKind.ITEM_REVISED,
     EventKind.ITEM_RETIRED,
+    EventKind.MEMORY_POLICY_SET,
+    EventKind.RUN_RECORDED,
 })  # fmt: skip
 
 # body type -> the version written today

@@ -34,6 +34,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     source_turns_max: int = 10_000
     candidates_max: int = 256
     item_bytes_max: int = 64 * KIB
+    items_max: int | None = None
     tables_bytes_max: int = 2 * 1024 * MIB  # of the tables of one view, in memory
     statement_seconds_max: int = 30
     result_rows_max: int = 100_000

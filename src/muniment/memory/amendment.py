@@ -8,9 +8,9 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from muniment.events.memory_items import InvalidityGround, ItemPrivacy, ItemScope, Revision, StaleHint
-from muniment.memory.candidate import ItemSource, Share
+from muniment.memory.candidate import ItemAudience, ItemSource, Share
 from muniment.memory.fold import MemoryItem
-from muniment.memory.kinds import IN_PROMPTS, WHOLE
+from muniment.memory.kinds import WHOLE
 from muniment.memory.likeness import normalised
 
 
@@ -49,6 +49,14 @@ class ChangeItemPrivacy(
     privacy: Annotated[ItemPrivacy, Meta(description="Who may see it.")]
 
 
+class ChangeItemAudience(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="change_audience"
+):
+    """Let other subjects know of a shared fact, or fewer."""
+
+    audience: Annotated[ItemAudience, Meta(description="Which subjects may know of it.")]
+
+
 class PinItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="pin"):
     """Let it outlive whatever evicts items, or no longer."""
 
@@ -83,6 +91,7 @@ Amendment = (
     | MarkItemStale
     | ChangeItemScope
     | ChangeItemPrivacy
+    | ChangeItemAudience
     | PinItem
     | SupersedeItem
     | InvalidateItem
@@ -101,6 +110,7 @@ class AmendRefusal(StrEnum):
     NOTHING_CHANGED = "nothing_changed"
     PRIVATE_TARGET = "private_target"
     SLOT_TAKEN = "slot_taken"
+    SOURCE_HIDDEN = "source_hidden"
 
 
 def amendment_name(amendment: Amendment) -> str:
@@ -127,6 +137,8 @@ def revision_of(amendment: Amendment, now_ms: int) -> Revision | None:
             return Revision(scope=amendment.scope)
         case ChangeItemPrivacy():
             return Revision(privacy=amendment.privacy)
+        case ChangeItemAudience():
+            return Revision(audience=amendment.audience.kept())
         case PinItem():
             return Revision(pinned=amendment.pinned)
         case _:
@@ -135,7 +147,7 @@ def revision_of(amendment: Amendment, now_ms: int) -> Revision | None:
 
 def refusal_of(item: MemoryItem, amendment: Amendment) -> AmendRefusal | None:
     """Return why an amendment of an item changes nothing, or None; whether its slot is free is not looked at."""
-    if item.text is None:
+    if item.text is None or not item.is_item:
         return AmendRefusal.TARGET_NOT_FOUND
     if isinstance(amendment, RestoreItem):
         return AmendRefusal.NOT_RETIRED if item.is_active else None
@@ -147,11 +159,6 @@ def refusal_of(item: MemoryItem, amendment: Amendment) -> AmendRefusal | None:
         return AmendRefusal.NOTHING_CHANGED if normalised(amendment.text) == normalised(item.text) else None
     revision = None if isinstance(amendment, RefreshItem) else revision_of(amendment, 0)
     return AmendRefusal.NOTHING_CHANGED if revision is not None and _is_idle(item, revision) else None
-
-
-def is_in_prompts(item: MemoryItem) -> bool:
-    """Tell whether projections for prompts may hold an item."""
-    return item.is_active and item.privacy in IN_PROMPTS
 
 
 def _is_idle(item: MemoryItem, revision: Revision) -> bool:

@@ -12,7 +12,7 @@ from typing import Annotated, NamedTuple
 from msgspec import Meta, Struct
 
 from muniment.events.identity import ConversationKey, Count, SubjectId, TurnId
-from muniment.events.memory_items import Freshness, ItemPrivacy, ItemScope, ItemSourceType, MemoryPlane
+from muniment.events.memory_items import Audience, Freshness, ItemPrivacy, ItemScope, ItemSourceType, MemoryPlane
 from muniment.events.message import Authority
 from muniment.kernel.times import MOMENT
 from muniment.memory.kinds import KINDS, WHOLE, kind_named
@@ -72,6 +72,20 @@ class ItemSource(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     message: Annotated[str | None, Meta(description="Id of a message of the turn.")] = None
 
 
+class ItemAudience(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Which subjects may know of a shared fact beside its own: all, `only` these, or all who are not in `hidden_from`.
+
+    The names of subjects outlive what an item says.
+    """
+
+    only: Annotated[list[SubjectId], Meta(description="These alone.")] = []
+    hidden_from: Annotated[list[SubjectId], Meta(description="All but these.")] = []
+
+    def kept(self) -> Audience:
+        """Return it as it is recorded."""
+        return Audience(only=sorted(set(self.only)), hidden_from=sorted(set(self.hidden_from)))
+
+
 class Candidate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What a host would like to remember about a subject.
 
@@ -87,6 +101,10 @@ class Candidate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     plane: Annotated[MemoryPlane, Meta(description="Plane of the memory.")] = MemoryPlane.LONG_TERM
     authority: Annotated[Authority, Meta(description="With which authority it was said.")] = Authority.USER_ASSERTED
     privacy: Annotated[ItemPrivacy, Meta(description="Who may see it.")] = ItemPrivacy.SHARED_WITH_SUBJECT
+    audience: Annotated[
+        ItemAudience,
+        Meta(description="Which other subjects may know of it, if it is a `shared_fact`. Without it: all."),
+    ] = ItemAudience()
     confidence: Annotated[Share | None, Meta(description="From 0 to 1. Without it: that of the authority.")] = None
     importance: Annotated[Share, Meta(description="From 0 to 1.")] = 0.5
     freshness: Annotated[Freshness, Meta(description="How fast it ages.")] = Freshness.STABLE

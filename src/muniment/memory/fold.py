@@ -9,6 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from muniment.events.memory_items import (
+    Audience,
+    EntryRole,
     Freshness,
     ItemContent,
     ItemMeta,
@@ -21,7 +23,7 @@ from muniment.events.memory_items import (
     RevisionAction,
     StaleHint,
 )
-from muniment.memory.kinds import AGES, DAY_MS, Ageing, ConfidenceBand, band_of
+from muniment.memory.kinds import AGES, DAY_MS, IN_PROMPTS, Ageing, ConfidenceBand, band_of
 
 
 class EvidenceState(StrEnum):
@@ -40,6 +42,11 @@ class ItemChange(Struct, frozen=True, kw_only=True):
     time_ms: int
     reason: str
     body: ItemRevised | ItemRetired
+
+    @property
+    def run(self) -> str | None:
+        """The run of a writer that made it, if any did."""
+        return self.body.run
 
 
 class MemoryItem(Struct, frozen=True, kw_only=True):
@@ -65,6 +72,7 @@ class MemoryItem(Struct, frozen=True, kw_only=True):
     revision: int = 0
     retired: Retirement | None = None
     successor: str | None = None
+    audience: Audience = Audience()
 
     @property
     def id(self) -> str:
@@ -77,9 +85,19 @@ class MemoryItem(Struct, frozen=True, kw_only=True):
         return band_of(self.confidence)
 
     @property
+    def is_item(self) -> bool:
+        """Whether this is an item, and not a proposal or the words of a policy, which are never in use."""
+        return self.meta.entry.role is EntryRole.ITEM
+
+    @property
     def is_active(self) -> bool:
         """Whether the item is in use."""
         return self.retired is None
+
+    @property
+    def is_in_prompts(self) -> bool:
+        """Whether projections for prompts may hold the item."""
+        return self.is_active and self.privacy in IN_PROMPTS
 
     def age_days(self, now_ms: int) -> int:
         """Return how many days ago the item was last known to be true."""
@@ -96,7 +114,7 @@ def folded(item: MemoryItem, changes: Iterable[ItemChange]) -> MemoryItem:
     for change in changes:
         body = change.body
         if isinstance(body, ItemRetired):
-            out = None if body.cause is Retirement.RESTORED else body.cause
+            out = resting(item) if body.cause is Retirement.RESTORED else body.cause
             is_gone = out is Retirement.FORGOTTEN
             item = replace(
                 item,
@@ -106,7 +124,7 @@ def folded(item: MemoryItem, changes: Iterable[ItemChange]) -> MemoryItem:
                 text=None if is_gone else item.text,
             )
             continue
-        told = {name: value for name in _FIELDS if (value := getattr(body.revision, name)) is not None}
+        told = {name: value for name in REVISED if (value := getattr(body.revision, name)) is not None}
         if change.reason == RevisionAction.REFRESH:
             told["stale"] = StaleHint.NONE
         if item.text is None:
@@ -115,7 +133,17 @@ def folded(item: MemoryItem, changes: Iterable[ItemChange]) -> MemoryItem:
     return item
 
 
-_FIELDS = ("text", "confidence", "privacy", "scope", "stale", "pinned", "confirmed_ms")
+def resting(item: MemoryItem) -> Retirement | None:
+    """Return why an entry that nobody has retired is not in use, or None."""
+    return RESTING[item.meta.entry.role]
+
+
+RESTING = {
+    EntryRole.ITEM: None,
+    EntryRole.PROPOSAL: Retirement.PROPOSED,
+    EntryRole.POLICY: Retirement.POLICY,
+}
+REVISED = ("text", "confidence", "privacy", "scope", "stale", "pinned", "confirmed_ms", "audience")
 
 
 def evidence_state(item: MemoryItem, now_ms: int, *, is_source_gone: bool) -> EvidenceState:

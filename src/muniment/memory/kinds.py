@@ -59,6 +59,9 @@ REFERENCES: dict[MemoryPlane, Plane] = {
     MemoryPlane.DIARY: Plane.ARCHIVE_EVIDENCE,
 }
 
+# planes whose items tell again what turns say: their words are withheld with those of any of the turns (LC-13)
+RETELLING = frozenset({MemoryPlane.SUMMARY, MemoryPlane.DIARY})
+
 # privacies of items that may stand in a prompt (LT-06)
 IN_PROMPTS = frozenset({ItemPrivacy.PUBLIC_RUNTIME, ItemPrivacy.SHARED_WITH_SUBJECT})
 

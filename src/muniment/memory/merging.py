@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from muniment.events.memory_items import ItemPrivacy, Retirement
+from muniment.events.memory_items import Audience, ItemPrivacy, Retirement
 from muniment.events.references import SourceEvidence
 from muniment.memory.fold import MemoryItem
 from muniment.memory.likeness import likeness, normalised
@@ -33,6 +33,7 @@ class MergeReason(StrEnum):
     OLDER = "older_observation"
     LESS_CONFIDENT = "lower_confidence"
     OTHER_PRIVACY = "privacy_change"
+    OTHER_AUDIENCE = "audience_change"
     NEWER = "newer_statement"
 
 
@@ -43,6 +44,7 @@ class Incoming(Struct, frozen=True, kw_only=True):
     observed_ms: int
     confidence: int
     privacy: ItemPrivacy
+    audience: Audience
     sources: frozenset[tuple[str, ...]]
 
 
@@ -100,6 +102,9 @@ MERGE_RULES: tuple[MergeRule, ...] = (
     ),
     MergeRule(
         lambda incoming, item: incoming.privacy is not item.privacy, MergeOutcome.REFUSED, MergeReason.OTHER_PRIVACY
+    ),
+    MergeRule(
+        lambda incoming, item: incoming.audience != item.audience, MergeOutcome.REFUSED, MergeReason.OTHER_AUDIENCE
     ),
 )
 

@@ -7,7 +7,6 @@ pinned ones first, then by confidence, then by importance. Of equal ones the lat
 from __future__ import annotations
 
 from muniment.events.memory_items import Freshness, ItemKind, MemoryPlane
-from muniment.memory.amendment import is_in_prompts
 from muniment.memory.fold import MemoryItem
 from muniment.memory.kinds import WHOLE
 from muniment.memory.memory_block import BlockSection
@@ -35,7 +34,7 @@ def section_of(item: MemoryItem) -> BlockSection:
 
 def standing(item: MemoryItem) -> int:
     """Return where an item stands: the greater, the better, within its section; `NOT_IN_PROMPTS` for one in none."""
-    if not is_in_prompts(item):
+    if not item.is_in_prompts:
         return NOT_IN_PROMPTS
     place = (item.pinned * (WHOLE + 1) + item.confidence) * (WHOLE + 1) + item.meta.importance
     return NUMBERS[section_of(item)] * PLACES + place

@@ -41,12 +41,17 @@ EraseAfter = Annotated[
 ]
 
 
+def check_reason(reason: str, at: str) -> None:
+    """Refuse a reason that is empty or too long."""
+    if not reason.strip():
+        raise InvalidInput(at=at, problem="empty")
+    if len(reason.encode()) > REASON_BYTES_MAX:
+        raise InvalidInput(at=at, problem="too_long", limit=REASON_BYTES_MAX)
+
+
 def requested(session: Session, reason: str, name: str, at: str = "requester") -> LifecycleRequest:
     """Return a request of now; refuse a reason that is empty or too long, and a malformed name of who asks."""
-    if not reason.strip():
-        raise InvalidInput(at="reason", problem="empty")
-    if len(reason.encode()) > REASON_BYTES_MAX:
-        raise InvalidInput(at="reason", problem="too_long", limit=REASON_BYTES_MAX)
+    check_reason(reason, at="reason")
     check_name(name, at=at)
     now_ms = session.space.sources.clock.now_ms()
     return LifecycleRequest(reason=reason, requester=name, requested_ms=now_ms)

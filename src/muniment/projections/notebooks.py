@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from muniment.errors import Corrupt
 from muniment.events.changes import span_of
+from muniment.events.memory_governance import MemoryPolicySet, RunRecorded
 from muniment.events.memory_items import (
     ItemContent,
     ItemKind,
@@ -24,12 +25,13 @@ from muniment.events.memory_items import (
     MemoryPlane,
     NotebookOpened,
 )
-from muniment.events.records import NOTEBOOK, EventKind
+from muniment.events.records import NOTEBOOK, EventKind, MetaBody
 from muniment.governance.phases import Phase, phase_of
-from muniment.ledger.ledger import Ledger, OpenedEvent
+from muniment.ledger.ledger import SPACE_STREAM, Ledger, OpenedEvent
 from muniment.log.port import Reader, SealedRow, StreamHead
-from muniment.memory.fold import ItemChange, MemoryItem, folded
+from muniment.memory.fold import ItemChange, MemoryItem, folded, resting
 from muniment.memory.kinds import slot_topic
+from muniment.memory.policies import ENDS, MemoryPolicy
 from muniment.projections.change_positions import ChangePositions
 
 if TYPE_CHECKING:
@@ -107,20 +109,42 @@ class Notebooks:
 
     def at(self, reader: Reader, position: int) -> MemoryItem:
         """Return the item that was recorded at a position."""
+        return folded(*self.history_at(reader, position))
+
+    def history(self, reader: Reader, item: str) -> tuple[MemoryItem, list[ItemChange]] | None:
+        """Return an item as it was recorded and what targets it, by its id, or None when there is none."""
+        position = self._ledger.names.find(reader, self.item_name(item))
+        return None if position is None else self.history_at(reader, position)
+
+    def history_at(self, reader: Reader, position: int) -> tuple[MemoryItem, list[ItemChange]]:
+        """Return an item as it was recorded at a position and what targets it."""
         row = reader.sealed(position)
         if row is None or row.turn_seq is None:
             raise Corrupt(at=f"position {position}", problem="rows_missing")
         head = self.transcript.head(reader, row.stream)
-        (item,) = self.items(reader, head, [row.turn_seq])
-        return item
+        (history,) = self.histories(reader, head, [row.turn_seq])
+        return history
 
     def items(
         self, reader: Reader, head: StreamHead, numbers: Iterable[int] | None = None, as_of_ms: int | None = None
     ) -> Iterator[MemoryItem]:
         """Yield items of a notebook by their numbers, or all; as they are, or as they were at a time.
 
-        Who may see an item is always decided by its privacy of now.
+        Who may see an item is always decided by its privacy and its audience of now. Entries that are no
+        items are among them.
         """
+        for item, changes in self.histories(reader, head, numbers):
+            now = folded(item, changes)
+            if as_of_ms is None:
+                yield now
+            elif item.recorded_ms <= as_of_ms:
+                then = (change for change in changes if change.time_ms <= as_of_ms)
+                yield replace(folded(item, then), privacy=now.privacy, audience=now.audience)
+
+    def histories(
+        self, reader: Reader, head: StreamHead, numbers: Iterable[int] | None = None
+    ) -> Iterator[tuple[MemoryItem, list[ItemChange]]]:
+        """Yield items of a notebook by their numbers, or all, as they were recorded, and what targets them."""
         assert head.type == NOTEBOOK.type, "only notebooks have items"
         wanted = range(1, head.turns + 1) if numbers is None else list(numbers)
         if not wanted:
@@ -131,13 +155,8 @@ class Notebooks:
         steps = known.steps
         for row in self._rows(reader, head, wanted):
             number = row.turn_seq or 0
-            item = self._recorded(self._ledger.open(row), opened, is_erased=phase_of(number, steps) is Phase.ERASED)
-            now = folded(item, changes[number])
-            if as_of_ms is None:
-                yield now
-            elif item.recorded_ms <= as_of_ms:
-                then = (change for change in changes[number] if change.time_ms <= as_of_ms)
-                yield replace(folded(item, then), privacy=now.privacy)
+            is_erased = phase_of(number, steps) is Phase.ERASED
+            yield self._recorded(self._ledger.open(row), opened, is_erased=is_erased), changes[number]
 
     def changes(self, reader: Reader, head: StreamHead) -> defaultdict[int, list[ItemChange]]:
         """Return what targets the items of a notebook, by their numbers, in log order."""
@@ -169,6 +188,34 @@ class Notebooks:
             raise Corrupt(at=f"position {row.position}", problem="change")
         return ItemChange(position=row.position, time_ms=row.time, reason=header.reason or "", body=body)
 
+    # --- what governs memory ------------------------------------------------------------------------------------------
+
+    def policies(self, reader: Reader) -> Iterator[MemoryPolicy]:
+        """Yield every policy of memory that was ever set, with its pattern, complete or `Corrupt`, in log order."""
+        for position, body in self._of_space(reader, EventKind.MEMORY_POLICY_SET):
+            assert isinstance(body, MemoryPolicySet), "rows of this kind have this body"
+            words = self.item(reader, body.policy) if body.selector.has_pattern and body.action not in ENDS else None
+            content = None if words is None else words.content
+            yield MemoryPolicy(position=position, event=body, pattern=None if content is None else content.topic)
+
+    def requests_of_run(self, reader: Reader, run: str) -> list[RunRecorded]:
+        """Return what each request of a run did, complete or `Corrupt`, in log order."""
+        bodies = (body for _, body in self._of_space(reader, EventKind.RUN_RECORDED))
+        return [body for body in bodies if isinstance(body, RunRecorded) and body.run == run]
+
+    def topic_digest(self, topic: str) -> str:
+        """Return the keyed digest of a topic, as slots compare topics."""
+        return self._ledger.name_digest("topic", slot_topic(topic)).hex()
+
+    def _of_space(self, reader: Reader, kind: EventKind) -> Iterator[tuple[int, MetaBody]]:
+        """Yield the events of a kind in the stream of the space, all that its head counts."""
+        changes = self.transcript.changes(reader, self.transcript.head(reader, SPACE_STREAM))
+        for noted in changes.noted.get(kind, ()):
+            row = reader.sealed(noted.position)
+            if row is None or row.kind != kind:
+                raise Corrupt(at=f"position {noted.position}", problem="rows_missing")
+            yield noted.position, self._ledger.open(row).meta
+
     def _rows(self, reader: Reader, head: StreamHead, numbers: range | list[int]) -> Iterator[SealedRow]:
         if isinstance(numbers, range):
             spans = ((start, min(head.turns, start + BATCH - 1)) for start in range(1, head.turns + 1, BATCH))
@@ -186,7 +233,7 @@ class Notebooks:
         if not isinstance(meta, ItemMeta):
             raise Corrupt(at=f"position {row.position}", problem="rows_missing")
         content = None if is_erased else self._content(event)
-        return MemoryItem(
+        item = MemoryItem(
             subject=opened.subject,
             plane=opened.plane,
             number=row.turn_seq or 0,
@@ -199,7 +246,9 @@ class Notebooks:
             privacy=meta.privacy,
             scope=meta.scope,
             pinned=meta.pinned,
+            audience=meta.entry.audience,
         )
+        return replace(item, retired=resting(item))
 
     def _content(self, event: OpenedEvent) -> ItemContent:
         _, content = self._ledger.content(event)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from muniment.operations.evidence.evidence import Evidence
     from muniment.operations.lifecycle.lifecycle import Lifecycle
     from muniment.operations.memory.memory_group import MemoryGroup
+    from muniment.operations.notebook.notebook_group import NotebookGroup
     from muniment.operations.provenance.provenance import Provenance
     from muniment.operations.redactions.redactions import Redactions
     from muniment.operations.spaces.spaces import Spaces
@@ -46,6 +47,7 @@ class Runtime(NeverPickled):
         subjects: Subjects
         redactions: Redactions
         memory: MemoryGroup
+        notebook: NotebookGroup
         lifecycle: Lifecycle
         evidence: Evidence
         disclosure: Disclosure

@@ -1,23 +1,30 @@
 """From a memory item to a document: what a view shows of an item that is in use.
 
 An item that is retired, or that the view does not show, is in no index, so that nothing about it can be learnt from
-what is found, how often, or how well. Facts that are shared are in a partition of their own.
+what is found, how often, or how well. Shared facts are in the partition of their audience.
 """
 
 from __future__ import annotations
 
-from muniment.events.memory_items import MemoryPlane
+from msgspec.json import Decoder
+
+from muniment.events.memory_items import Audience, MemoryPlane
 from muniment.events.message import Role
 from muniment.governance.detection.detection import ViewDetection
 from muniment.governance.detection.parts import marked_text
 from muniment.governance.item_visibility import SHOWS_STATEMENTS, hides_item
 from muniment.governance.views import View
+from muniment.kernel.canonical import encode_plain
+from muniment.memory.audience import ALL, includes
 from muniment.memory.fold import MemoryItem
 from muniment.memory.standing import standing
 from muniment.search.document_table import SearchDocument
+from muniment.search.index import Index
 from muniment.search.partitions import partition
 
 HIDDEN = "hidden"
+
+_audience = Decoder(Audience)
 
 
 def item_documents(item: MemoryItem, view: View, detection: ViewDetection) -> list[SearchDocument]:
@@ -45,10 +52,30 @@ def item_documents(item: MemoryItem, view: View, detection: ViewDetection) -> li
 
 
 def item_partition(item: MemoryItem, *, is_hidden: bool = False) -> str:
-    """Return the partition of an item."""
-    return known_partition(item.plane, item.subject, is_hidden=is_hidden)
+    """Return the partition of an item: that of its subject, or, if it is shared, that of its audience."""
+    plane = _named(item.plane, is_hidden=is_hidden)
+    if item.plane is not MemoryPlane.SHARED_FACT:
+        return partition(plane, item.subject)
+    audience = "" if item.audience == ALL else encode_plain(item.audience).decode()
+    return partition(plane, f"{item.subject if audience else ''}\n{audience}")
 
 
-def known_partition(plane: MemoryPlane, subject: str, *, is_hidden: bool = False) -> str:
-    """Return the partition of the items of a subject in a plane: those that the view shows, or those that it hides."""
-    return partition(f"{HIDDEN} {plane}" if is_hidden else plane, subject)
+def known_partitions(index: Index, plane: MemoryPlane, subject: str, *, is_hidden: bool = False) -> list[str]:
+    """Return the partitions of an index with the items of a plane that a subject may know of.
+
+    They are those that the view shows, or those that it hides.
+    """
+    named = _named(plane, is_hidden=is_hidden)
+    if plane is not MemoryPlane.SHARED_FACT:
+        return [partition(named, subject)]
+    return [name for name in index.partitions.beginning(partition(named, "")) if _is_for(name, subject)]
+
+
+def _named(plane: MemoryPlane, *, is_hidden: bool) -> str:
+    return f"{HIDDEN} {plane}" if is_hidden else plane
+
+
+def _is_for(name: str, subject: str) -> bool:
+    """Tell whether a partition of shared facts has items that a subject may know of."""
+    _, owner, audience = name.split("\n")
+    return not audience or owner == subject or includes(_audience.decode(audience), subject)

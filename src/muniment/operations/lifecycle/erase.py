@@ -13,9 +13,9 @@ from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.lifecycle.targets import target_of
 
 
-def erase(session: Session, scope: Scope, request: LifecycleRequest) -> LifecycleReport:
-    """Erase the space or the turns that a scope names, and report."""
+def erase(session: Session, scope: Scope, request: LifecycleRequest, *, with_memory: bool = False) -> LifecycleReport:
+    """Erase the space or the turns that a scope names, perhaps with what rests on nothing else, and report."""
     if scope.whole_space is not None:
         return erase_space(session, request)
-    target = target_of(session.space, scope, session.progress)
+    target = target_of(session.space, scope, session.progress, with_memory=with_memory)
     return erase_turns(session, scope, target, replace(request, subject=scope.subject))

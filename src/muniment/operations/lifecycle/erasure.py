@@ -2,8 +2,8 @@
 
 In one write transaction: the events are appended, content keys and ciphertext removed (also of what was recorded beside
 turns that are all erased). What goes is decided by the guard inside the transaction. In the last one the space key is
-rotated, and what was committed meanwhile is decided, too. Then the write-ahead log is emptied and the old space key is
-destroyed; only then the caller gets its report.
+rotated, and what was committed meanwhile is decided, too, as are the memory items that go with the turns. Then the
+write-ahead log is emptied and the old space key is destroyed; only then the caller gets its report.
 
 At most `STEP_TURNS` turns are looked at in one transaction, so that other writers do not wait for long. Before the last
 one the log notes that the erasure goes on (`ledger.owed`), and the next opening completes it after a crash.
@@ -25,14 +25,13 @@ from muniment.events.memory_items import ItemRetired, Retirement
 from muniment.events.records import EventKind, MetaBody, RotationCause
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import Writer
-from muniment.log.port import Reader
-from muniment.operations.lifecycle.guard import Guard, Judgements, length
+from muniment.operations.lifecycle.destroyed_contents import destroy_contents, destroy_lost_words
+from muniment.operations.lifecycle.guard import Judgements, judged_turns, length
 from muniment.operations.lifecycle.refusals import append_refusals
+from muniment.operations.lifecycle.resting_items import resting_items
+from muniment.operations.lifecycle.retold import retire_retold
 from muniment.operations.lifecycle.scope import Turns
-from muniment.operations.lifecycle.targets import Target, turns_of
-from muniment.projections.change_fold import Changes, lost_in_conversation
-from muniment.projections.space_words import lost_in_space
-from muniment.space.healing import erase_content, erase_messages
+from muniment.operations.lifecycle.targets import Target
 from muniment.space.rotation import Rotation
 from muniment.space.space import Space
 
@@ -110,7 +109,7 @@ class Erasure:
         return space.rotate(RotationCause.ERASURE, partial(self._last, steps[-1] if steps else [], since), since)
 
     def _step(self, turns: list[Turns], writer: Writer) -> ErasureOutcome:
-        done, owed = self._destroyed(writer, turns), self._space.ledger.segments.owed
+        done, owed = self._destroyed(writer, turns, self._done), self._space.ledger.segments.owed
         if done.positions:
             first = done.positions[0] if self._first is None else self._first
             going_on = owed.of(writer.tx).within(first, writer.touched)
@@ -118,7 +117,10 @@ class Erasure:
         return done
 
     def _last(self, turns: list[Turns], since: int, writer: Writer) -> ErasureOutcome:
-        done = self._destroyed(writer, [*turns, *self._target.since(writer.tx, since)])
+        done = self._destroyed(writer, [*turns, *self._target.since(writer.tx, since)], self._done)
+        resting = resting_items(self._space, writer.tx, self._target, self._request.requested_ms)
+        if resting:
+            done = self._destroyed(writer, resting, done, requested=True)
         if self._is_requested:
             append_refusals(self._space, writer, done.refused(), self._request)
         if self._first is not None:
@@ -126,24 +128,32 @@ class Erasure:
             owed.put(writer.tx, owed.of(writer.tx).without(self._first))
         return done
 
-    def _destroyed(self, writer: Writer, turns: Iterable[Turns]) -> ErasureOutcome:
-        """Judge turns as they are now, and destroy what goes of them; return what was done up to here."""
+    def _destroyed(
+        self, writer: Writer, turns: Iterable[Turns], before: ErasureOutcome, *, requested: bool = False
+    ) -> ErasureOutcome:
+        """Judge turns as they are now, and destroy what goes of them; return what was done up to here.
+
+        Items that follow their turns are `requested`, whoever asked for the erasure of these.
+        """
         space, transcript = self._space, self._space.transcript
-        judged = judged_turns(space, writer.tx, turns, self._request.requested_ms, requested=self._is_requested)
+        is_requested = requested or self._is_requested
+        judged = judged_turns(space, writer.tx, turns, self._request.requested_ms, requested=is_requested)
         going = [judgements for judgements in judged if judgements.spans]
-        if going and self._guarded is not None and not self._done.positions:
+        if going and self._guarded is not None and not before.positions:
             self._guarded.spend(writer)
         after = {head.stream: transcript.changes(writer.tx, head) for head in (each.turns.head for each in going)}
         positions: list[int] = []
         for judgements in going:
             stream, appended = judgements.turns.head.stream, list(self._append(writer, judgements))
+            if judgements.turns.conversation is not None:
+                retire_retold(space, writer, judgements.turns._replace(spans=judgements.spans), self._request)
             after[stream] = after[stream].erasing(judgements.events, judgements.turns.message, appended[0])
             positions += appended
         writer.flush()
-        counts = Counter(word for judgements in going for word in _destroy(space, writer, judgements))
-        counts["beside"] += sum(_words_gone(space, writer, after))
+        counts = Counter(word for judgements in going for word in destroy_contents(space, writer, judgements))
+        counts["beside"] += sum(destroy_lost_words(space, writer, after))
         kept = tuple(judgements for judgements in judged if judgements.kept)
-        return self._done.joined(ErasureOutcome(tuple(positions), frozenset(after), counts, kept))
+        return before.joined(ErasureOutcome(tuple(positions), frozenset(after), counts, kept))
 
     def _append(self, writer: Writer, judgements: Judgements) -> Iterator[int]:
         turns, request = judgements.turns, self._request
@@ -178,41 +188,8 @@ def steps_of(turns: Iterable[Turns]) -> Iterator[list[Turns]]:
         yield step
 
 
-def judged_turns(
-    space: Space, reader: Reader, turns: Iterable[Turns], now_ms: int, *, requested: bool
-) -> list[Judgements]:
-    """Judge turns in one state of the log: requested by somebody, or only due under the policies."""
-    guard = Guard(space, reader, now_ms)
-    present = (each._replace(head=space.transcript.head(reader, each.head.stream)) for each in turns)
-    return [guard.judge(each, requested=requested) for each in present]
-
-
 def _said(turns: Turns, request: LifecycleRequest) -> tuple[EventKind, MetaBody]:
     """Return what is recorded of an erasure: of turns, or of memory items."""
     if turns.conversation is not None:
         return EventKind.TURN_LIFECYCLE, TurnLifecycle(request=request)
     return EventKind.ITEM_RETIRED, ItemRetired(request=request, cause=Retirement.FORGOTTEN)
-
-
-def _destroy(space: Space, writer: Writer, judgements: Judgements) -> Iterator[str]:
-    """Destroy the content of turns; yield a word for each thing that was destroyed."""
-    stream, message = judgements.turns.head.stream, judgements.turns.message
-    for span in judgements.spans:
-        for row in turns_of(writer.tx, stream, span):
-            if message is not None:
-                erase_messages(space.ledger, writer, row, frozenset({message}))
-                yield "message"
-                continue
-            is_destroyed, is_blind = erase_content(writer, row)
-            if is_destroyed:
-                yield "content" if judgements.turns.conversation else "item"
-            if is_blind:
-                yield "blind"
-
-
-def _words_gone(space: Space, writer: Writer, after: dict[int, Changes]) -> Iterator[bool]:
-    """Destroy what was said about turns that are gone now; yield whether there was anything, event by event."""
-    told = lost_in_space(space.ledger, writer.tx, after.get)
-    for position in (*(lost for changes in after.values() for lost in lost_in_conversation(changes)), *told):
-        row = writer.tx.sealed(position)
-        yield row is not None and writer.destroy_content(row)

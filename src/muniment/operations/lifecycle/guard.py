@@ -8,7 +8,7 @@ is. The owner of a turn that no longer opens is unknown, so every hold of a subj
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -146,6 +146,15 @@ class Guard:
     def now_ms(self) -> int:
         """The time that ages are counted to."""
         return self._now_ms
+
+
+def judged_turns(
+    space: Space, reader: Reader, turns: Iterable[Turns], now_ms: int, *, requested: bool
+) -> list[Judgements]:
+    """Judge turns in one state of the log: requested by somebody, or only due under the policies."""
+    guard = Guard(space, reader, now_ms)
+    present = (each._replace(head=space.transcript.head(reader, each.head.stream)) for each in turns)
+    return [guard.judge(each, requested=requested) for each in present]
 
 
 class Deciding:

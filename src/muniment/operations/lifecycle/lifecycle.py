@@ -23,6 +23,7 @@ from muniment.operations.lifecycle.transition import request_transition
 from muniment.operations.parameters import DryRun, EraseAfter, InConversation, KeepAtLeast, Requester, Why, requested
 
 EXPIRED = "expired"
+WithItems = Annotated[bool, Meta(description="Of an erasure: also memory items that rest on nothing else.")]
 
 
 class Lifecycle(Group):
@@ -71,25 +72,30 @@ class Lifecycle(Group):
         scope: Annotated[Scope, Meta(description="What to erase: exactly one thing.")],
         reason: Why,
         requester: Requester,
+        with_memory: WithItems = False,
     ) -> LifecycleReport:
         """Erase the content of a message, a turn, a conversation, a subject or the whole space, permanently.
 
         Returns a receipt that lists every place that was reached and what is outside. Appends `turn.lifecycle` with
         reason `erase` for each run of turns that are erased; turns that a hold or a legal minimum keeps stay, and the
-        report says which, and what keeps them. A repeat changes nothing. Content is destroyed even where it can no
-        longer be read. The whole space needs the right to administer, is erased completely or not at all, and ends with
-        `space.erased`: nothing in it can be read or written afterwards, and it can still be audited. Raises
-        `request.invalid` for a scope that is not exactly one thing.
+        report says which, and what keeps them. Memory items that rest on the turns stay and need a review; with
+        `with_memory` those, and proposals, that rest on nothing else go along, and are listed. A repeat changes
+        nothing. Content is destroyed even where it can no longer be read. The whole space needs the right to
+        administer, is erased completely or not at all, and ends with `space.erased`: nothing in it can be read or
+        written afterwards, and it can still be audited. Raises `request.invalid` for a scope that is not exactly one
+        thing.
         """
         scope.check(self._session.space.name)
         self._session.access.require_subjects(scope.subject)
-        return erase(self._session, scope, requested(self._session, reason, requester))
+        request = requested(self._session, reason, requester)
+        return erase(self._session, scope, request, with_memory=with_memory)
 
     @operation(Effect.READ, family=Family.LIFECYCLE)
     def review(
         self,
         action: Annotated[Action, Meta(description="The transition or hold to preview.")],
         scope: Annotated[Scope, Meta(description="What it is about: exactly one thing.")],
+        with_memory: WithItems = False,
     ) -> LifecycleReport:
         """Preview a transition, an erasure or a hold, and show what is in force, without doing anything.
 
@@ -98,7 +104,7 @@ class Lifecycle(Group):
         space lists all of them. Appends nothing and changes no byte of the store. `release` has no review.
         """
         scope.check(self._session.space.name)
-        return review_request(self._session, action, scope)
+        return review_request(self._session, action, scope, with_memory=with_memory)
 
     @operation(Effect.ADMIN, family=Family.LIFECYCLE, idempotent=True)
     def hold(

@@ -121,10 +121,10 @@ class LifecycleReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     It is about `conversation`, `subject` or `whole_space`; what is about several conversations lists them. Host
     references and derived references are those that the views of the caller show. `kept_turns` were to be erased and
-    are not, `kept` says why; `affected_items` and `kept_items` count memory items. `unreadable_turns` do not open any
-    more and were left alone, because nobody can tell whether they belong to the scope. `holds` and `policies` are
-    listed by a review: those in force that concern the scope; likewise `refused`, the erasures that were asked for and
-    refused, the newest first.
+    are not, `kept` says why; `affected_items` and `kept_items` count memory items, `memory_items` are the ids of those
+    that go because they rest on nothing else. `unreadable_turns` do not open any more and were left alone, because
+    nobody can tell whether they belong to the scope. `holds` and `policies` are listed by a review: those in force that
+    concern the scope; likewise `refused`, the erasures that were asked for and refused, the newest first.
     """
 
     conversation: ConversationKey | None = None
@@ -150,6 +150,7 @@ class LifecycleReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     kept_items: int = 0
     unreadable_turns: int = 0
     conversations: list[AffectedConversation] = []
+    memory_items: list[str] = []
     kept: list[KeptTurn] = []
     holds: list[HoldInForce] = []
     policies: list[RetentionInForce] = []

@@ -24,12 +24,12 @@ from muniment.operations.lifecycle.targets import SpaceTarget, conversations, ta
 from muniment.operations.lifecycle.transition import review_transition
 
 
-def review_request(session: Session, action: Action, scope: Scope) -> LifecycleReport:
+def review_request(session: Session, action: Action, scope: Scope, *, with_memory: bool = False) -> LifecycleReport:
     """Return the report of the request, with the holds and policies in force that concern its scope."""
     if action is Action.RELEASE:
         raise InvalidInput(at="action", problem="not_reviewed")
     space = session.space
-    report = _reviewed(session, action, scope)
+    report = _reviewed(session, action, scope, with_memory=with_memory)
     limit, key = space.limits.report_items_max, scope.key
     with space.ledger.reader() as reader:
         guard = Guard(space, reader, space.sources.clock.now_ms())
@@ -66,14 +66,15 @@ def _refused(session: Session, reader: Reader, scope: Scope) -> Iterator[Refused
             yield refused(noted, keys.get(noted.refs.get("stream", SPACE_STREAM)))
 
 
-def _reviewed(session: Session, action: Action, scope: Scope) -> LifecycleReport:
+def _reviewed(session: Session, action: Action, scope: Scope, *, with_memory: bool) -> LifecycleReport:
     if action is Action.HOLD:
         return review_hold(session, scope)
     if action is not Action.ERASE:
         return review_transition(session, scope, Transition(action))
     if scope.whole_space is not None:
         return review_space_erasure(session)
-    return review_erasure(session, scope, target_of(session.space, scope, session.progress))
+    target = target_of(session.space, scope, session.progress, with_memory=with_memory)
+    return review_erasure(session, scope, target)
 
 
 def _holds(session: Session, reader: Reader, guard: Guard, reporting: Reporting, scope: Scope) -> list[HoldInForce]:

@@ -48,11 +48,14 @@ class Target(Protocol):
         ...
 
 
-def target_of(space: Space, scope: Scope, progress: Progress) -> Target:
-    """Return the target of a scope that was checked."""
+def target_of(space: Space, scope: Scope, progress: Progress, *, with_memory: bool = False) -> Target:
+    """Return the target of a scope that was checked, perhaps with the items that rest on nothing but its turns."""
+    target: Target = SpaceTarget(space)
     if scope.key is not None:
-        return ConversationTarget(space, scope.key, scope.turn, scope.message)
-    return SubjectTarget(space, scope.subject, progress) if scope.subject is not None else SpaceTarget(space)
+        target = ConversationTarget(space, scope.key, scope.turn, scope.message)
+    elif scope.subject is not None:
+        target = SubjectTarget(space, scope.subject, progress)
+    return WithMemory(target) if with_memory else target
 
 
 class ConversationTarget:
@@ -226,6 +229,25 @@ class TurnsTarget:
     def since(self, _reader: Reader, _position: int) -> list[Turns]:
         """Return nothing: later turns were not chosen."""
         return []
+
+
+class WithMemory:
+    """A target whose items go with its turns."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+
+    def prepare(self) -> None:
+        """Do what takes long."""
+        self._target.prepare()
+
+    def turns(self, reader: Reader) -> list[Turns]:
+        """Return the turns."""
+        return self._target.turns(reader)
+
+    def since(self, reader: Reader, position: int) -> list[Turns]:
+        """Return those of the turns that were committed from a position on."""
+        return self._target.since(reader, position)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from muniment.log.port import Reader
 from muniment.operations.lifecycle.guard import Judgements, pieces
 from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.lifecycle.reporting import Reporting
+from muniment.operations.lifecycle.retold import retire_retold
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.lifecycle.targets import ConversationTarget
 from muniment.space.space import Space
@@ -56,6 +57,8 @@ def change_phases(space: Space, scope: Scope, request: LifecycleRequest, report:
             refs={"through": head.turns} if whole else {"turn": span.first},
             reason=transition,
         )
+        if transition is Transition.MASK:
+            retire_retold(space, writer, affected[0].turns, request)
         return writer.change(change, head.stream).position
 
     position = space.ledger.transact(plan)

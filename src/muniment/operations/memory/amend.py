@@ -5,15 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from muniment.declaration.session import Session
-from muniment.errors import Conflict, InvalidInput, LimitExceeded
-from muniment.events.changes import LifecycleRequest, Transition
+from muniment.errors import Conflict, InvalidInput
+from muniment.events.changes import LifecycleRequest
 from muniment.events.memory_items import ItemRetired, ItemRevised, Retirement, RevisionAction
-from muniment.events.records import EventKind
-from muniment.governance.detection.parts import marked_text
-from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
 from muniment.memory.amendment import (
@@ -23,15 +19,16 @@ from muniment.memory.amendment import (
     RestoreItem,
     SupersedeItem,
     amendment_name,
-    is_in_prompts,
-    new_text,
     refusal_of,
     revision_of,
 )
 from muniment.memory.fold import MemoryItem
-from muniment.operations.memory.item_sources import Derived, derived_from, known_to, stream_of
+from muniment.operations.memory.item_changes import retire_item, revise_item
+from muniment.operations.memory.item_sources import Derived, derived_from, owned_by
+from muniment.operations.memory.item_writes import ItemsOfRun, record_item, record_run
+from muniment.operations.memory.kept_amendment import kept_amendment
 from muniment.operations.memory.prepared_items import PreparedItem, Writing
-from muniment.operations.memory.remember import record_item
+from muniment.operations.memory.source_phases import is_retelling_hidden
 from muniment.operations.memory.successors import prepared_successor, require_shown
 
 
@@ -62,6 +59,7 @@ class AskedAmendment(NamedTuple):
     amendment: Amendment
     request: LifecycleRequest
     expected: int | None = None
+    run: str | None = None
 
 
 def amend(session: Session, asked: AskedAmendment, *, dry_run: bool) -> AmendReport:
@@ -69,9 +67,9 @@ def amend(session: Session, asked: AskedAmendment, *, dry_run: bool) -> AmendRep
     space, prepared = session.space, None
     with space.ledger.reader() as reader:
         item = space.notebooks.item(reader, asked.item)
-        if item is None or not known_to(session, item):
+        if item is None or not owned_by(session, item):
             return _report(asked, None, AmendRefusal.TARGET_NOT_FOUND, dry_run=dry_run)
-        asked = asked._replace(amendment=_kept(session, item, asked.amendment))
+        asked = asked._replace(amendment=kept_amendment(session, item, asked.amendment))
         refusal = _refusal(session, reader, item, asked)
         if refusal is not None or dry_run:
             return _report(asked, item, refusal, dry_run=dry_run)
@@ -83,20 +81,7 @@ def amend(session: Session, asked: AskedAmendment, *, dry_run: bool) -> AmendRep
 
 
 def _writing(asked: AskedAmendment) -> Writing:
-    return Writing(asked.request.requester, None, asked.request.requested_ms)
-
-
-def _kept(session: Session, item: MemoryItem, amendment: Amendment) -> Amendment:
-    """Return an amendment with its text as it is kept: with markers where the store replaces something."""
-    text, limit = new_text(amendment), session.space.limits.item_bytes_max
-    if text is None:
-        return amendment
-    if not text.strip():
-        raise InvalidInput(at="amendment.text", problem="empty")
-    if len(text.encode()) > limit:
-        raise LimitExceeded(at="amendment.text", problem="too_large", limit=limit, found=len(text.encode()))
-    detectors = session.space.detection.before_commit.detectors_beside(frozenset({item.subject}))
-    return replace(amendment, text=marked_text(text, detectors))
+    return Writing(asked.request.requester, asked.run, asked.request.requested_ms)
 
 
 def _refusal(session: Session, reader: Reader, item: MemoryItem, asked: AskedAmendment) -> AmendRefusal | None:
@@ -107,6 +92,8 @@ def _refusal(session: Session, reader: Reader, item: MemoryItem, asked: AskedAme
     if refusal is not None or not isinstance(asked.amendment, RestoreItem):
         return refusal
     assert item.content is not None, "an item with a text has the rest of its words"
+    if is_retelling_hidden(session.space, reader, item):
+        return AmendRefusal.SOURCE_HIDDEN
     notebooks = session.space.notebooks
     slot = notebooks.slot_name(item.subject, item.plane, item.meta.kind, item.content.topic)
     taken = any(other.is_active for other in notebooks.in_slot(reader, slot))
@@ -117,7 +104,7 @@ def _retirement(session: Session, reader: Reader, item: MemoryItem, asked: Asked
     """Return what is recorded of an item that goes out of use, or comes back."""
     amendment, request = asked.amendment, asked.request
     if isinstance(amendment, RestoreItem):
-        return ItemRetired(request=request, cause=Retirement.RESTORED)
+        return ItemRetired(request=request, cause=Retirement.RESTORED, run=asked.run)
     if not isinstance(amendment, InvalidateItem):
         return None
     if not amendment.evidence:
@@ -132,6 +119,7 @@ def _retirement(session: Session, reader: Reader, item: MemoryItem, asked: Asked
         cause=Retirement.INVALIDATED,
         ground=amendment.ground,
         evidence=[link.body.source for link in links],
+        run=asked.run,
     )
 
 
@@ -139,7 +127,7 @@ def _append(
     session: Session, writer: Writer, asked: AskedAmendment, prepared: PreparedItem | ItemRetired | None
 ) -> AmendReport:
     """Judge again, since others may have changed the item meanwhile, and append."""
-    space, now_ms = session.space, asked.request.requested_ms
+    space = session.space
     item = space.notebooks.item(writer.tx, asked.item)
     assert item is not None, "what was recorded stays"
     refusal = _refusal(session, writer.tx, item, asked)
@@ -148,17 +136,23 @@ def _append(
     if isinstance(prepared, PreparedItem):
         require_shown(prepared, space, writer.tx)
         position = record_item(space, writer, prepared, asked.request.reason, _writing(asked))
+        _note_run(writer, asked, ItemsOfRun(recorded=[prepared.meta.item], retired=[item.id]))
         return _report(asked, item, None, position=position, successor=prepared.meta.item)
-    refs, stream = {"turn": item.number}, stream_of(writer.tx, item)
     if prepared is not None:
-        reason = Transition.RESTORE if prepared.cause is Retirement.RESTORED else Transition.ARCHIVE
-        change = Change(EventKind.ITEM_RETIRED, now_ms, prepared, refs, reason)
-        return _report(asked, item, None, position=writer.change(change, stream).position)
-    revision = revision_of(asked.amendment, now_ms)
+        position = retire_item(writer, item, prepared)
+        _note_run(writer, asked, ItemsOfRun(retired=[item.id]))
+        return _report(asked, item, None, position=position)
+    revision = revision_of(asked.amendment, asked.request.requested_ms)
     assert revision is not None, "the others were handled"
-    body = ItemRevised(revision=revision, request=asked.request)
-    change = Change(EventKind.ITEM_REVISED, now_ms, body, refs, RevisionAction(amendment_name(asked.amendment)))
-    return _report(asked, item, None, position=writer.change(change, stream).position)
+    body = ItemRevised(revision=revision, request=asked.request, run=asked.run)
+    position = revise_item(writer, item, RevisionAction(amendment_name(asked.amendment)), body)
+    _note_run(writer, asked, ItemsOfRun(revised=[item.id]))
+    return _report(asked, item, None, position=position)
+
+
+def _note_run(writer: Writer, asked: AskedAmendment, did: ItemsOfRun) -> None:
+    if asked.run is not None:
+        record_run(writer, _writing(asked), did)
 
 
 def _report(
@@ -182,5 +176,5 @@ def _report(
         revision=None if item is None else item.revision + revises,
         position=position,
         successor=successor,
-        in_prompts=item is not None and is_in_prompts(item),
+        in_prompts=item is not None and item.is_in_prompts,
     )

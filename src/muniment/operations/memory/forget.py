@@ -17,12 +17,12 @@ from muniment.memory.fold import MemoryItem
 from muniment.memory.likeness import normalised
 from muniment.operations.approvals.gate import GuardedAct, GuardedRequest
 from muniment.operations.lifecycle.destroy import destroy_turns
-from muniment.operations.lifecycle.erasure import judged_turns
+from muniment.operations.lifecycle.guard import judged_turns
 from muniment.operations.lifecycle.report import ErasureReceipt
 from muniment.operations.lifecycle.scope import NotebookKey, StreamKey
 from muniment.operations.lifecycle.targets import TurnsTarget, spans_of
-from muniment.operations.memory.forget_targets import ForgetTarget, items_meant
-from muniment.operations.memory.item_sources import stream_of
+from muniment.operations.memory.forget_targets import ForgetTarget, items_meant, proposals_behind
+from muniment.operations.memory.item_changes import stream_of
 
 TARGET_NOT_FOUND, AMBIGUOUS = "target_not_found", "ambiguous"
 CONFIRMATION_REQUIRED, CONFIRMATION_DIFFERS, KEPT = "confirmation_required", "confirmation_differs", "kept"
@@ -55,7 +55,12 @@ def forget(
     session.access.require_subjects(subject)
     target.check()
     with space.ledger.reader() as reader:
-        items = [item for item in items_meant(session, reader, subject, target) if item.text is not None]
+        items = list(items_meant(session, reader, subject, target))
+        items = [
+            item
+            for item in (*items, *proposals_behind(session, reader, subject, target, items))
+            if item.text is not None
+        ]
         streams = {item.id: stream_of(reader, item) for item in items}
         chosen: dict[StreamKey, tuple[int, list[TurnSpan]]] = {}
         for plane in MemoryPlane:
@@ -104,7 +109,7 @@ def _refusal(target: ForgetTarget, items: list[MemoryItem], kept: list[str], tok
     """Return why nothing is forgotten, or None."""
     if not items:
         return TARGET_NOT_FOUND
-    if target.turn is not None and len(items) > 1:
+    if target.turn is not None and sum(item.is_item for item in items) > 1:
         return AMBIGUOUS
     if target.words is not None and target.token is None:
         return CONFIRMATION_REQUIRED

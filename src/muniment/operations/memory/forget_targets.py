@@ -90,6 +90,27 @@ def items_meant(session: Session, reader: Reader, subject: str, target: ForgetTa
         yield from (item for item in _all(session, reader, subject, ()) if words <= _words(item))
 
 
+def proposals_behind(
+    session: Session, reader: Reader, subject: str, target: ForgetTarget, items: list[MemoryItem]
+) -> Iterator[MemoryItem]:
+    """Yield the proposals that say what is to be forgotten: those that these items were accepted from.
+
+    Of a topic, every proposal for its slot, whatever became of it.
+    """
+    names, notebooks = {item.id for item in items}, session.space.notebooks
+    kind = None if target.kind is None else kind_named(target.kind)
+    slot = None if target.topic is None or kind is None else notebooks.slot_name(
+        subject, target.plane, kind, target.topic
+    ).hex()  # fmt: skip
+    planes = {item.plane for item in items} | ({target.plane} if slot is not None else set())
+    for plane in sorted(planes):
+        head = notebooks.head(reader, subject, plane)
+        for entry in [] if head is None else notebooks.items(reader, head):
+            is_of_slot = slot is not None and entry.meta.entry.slot == slot
+            if not entry.is_item and entry.id not in names and (is_of_slot or entry.successor in names):
+                yield entry
+
+
 def _all(session: Session, reader: Reader, subject: str, planes: tuple[MemoryPlane, ...]) -> Iterator[MemoryItem]:
     selection = ItemSelection(planes=list(planes), state=ItemFilter.ALL)
     return items_of(session.space, reader, subject, selection)

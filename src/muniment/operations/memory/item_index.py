@@ -44,13 +44,14 @@ def item_index(session: Session, asked: AskedRecall, view: View) -> Iterator[Ite
 
 def _index_of_then(space: Space, reader: Reader, asked: AskedRecall, view: View) -> Index:
     index, detection = Index(linked=False), space.detection.view(view)
-    selection = ItemSelection(planes=asked.item_planes, as_of_ms=asked.scope.as_of_ms)
-    streams: dict[MemoryPlane, int] = {}
+    selection = ItemSelection(planes=asked.item_planes, shared=True, as_of_ms=asked.scope.as_of_ms)
+    streams: dict[tuple[str, MemoryPlane], int] = {}
     for item in items_of(space, reader, asked.subject, selection):
-        if item.plane not in streams:
-            head = space.notebooks.head(reader, asked.subject, item.plane)
+        notebook = item.subject, item.plane
+        if notebook not in streams:
+            head = space.notebooks.head(reader, *notebook)
             assert head is not None, "the item is in it"
-            streams[item.plane] = head.stream
-        index.put(streams[item.plane], item.number, item_documents(item, view, detection))
+            streams[notebook] = head.stream
+        index.put(streams[notebook], item.number, item_documents(item, view, detection))
     index.settle()
     return index

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from muniment.declaration.session import Session
 from muniment.events.identity import SubjectId
 from muniment.events.memory_items import MemoryPlane
 from muniment.log.port import Reader
+from muniment.memory.audience import is_known_to
 from muniment.memory.candidate import ItemSource
 from muniment.memory.fold import MemoryItem
 from muniment.memory.kinds import REFERENCES
@@ -17,6 +17,9 @@ from muniment.operations.provenance.derivations import (
     check_derivation,
     prepared_derivation,
 )
+
+if TYPE_CHECKING:
+    from muniment.declaration.session import Session
 
 
 class Derived(NamedTuple):
@@ -28,15 +31,13 @@ class Derived(NamedTuple):
 
 
 def known_to(session: Session, item: MemoryItem) -> bool:
-    """Tell whether the caller may know of an item: it is of a subject that the caller may speak for."""
+    """Tell whether the caller may know of an item."""
+    return is_known_to(item, session.access.subject)
+
+
+def owned_by(session: Session, item: MemoryItem) -> bool:
+    """Tell whether the caller may change an item: it is of a subject that the caller may speak for."""
     return session.access.subject in {None, item.subject}
-
-
-def stream_of(reader: Reader, item: MemoryItem) -> int:
-    """Return the stream that an item is in."""
-    row = reader.sealed(item.position)
-    assert row is not None, "the item was read from it"
-    return row.stream
 
 
 def derived_from(

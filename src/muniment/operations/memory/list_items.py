@@ -15,7 +15,8 @@ from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.item_visibility import SHOWS_EVIDENCE, SHOWS_STATEMENTS, hides_item
 from muniment.governance.views import Reason, View
 from muniment.memory.fold import ItemChange, MemoryItem
-from muniment.operations.memory.item_sources import known_to, stream_of
+from muniment.operations.memory.item_changes import stream_of
+from muniment.operations.memory.item_sources import known_to
 from muniment.operations.memory.selection import ItemSelection, items_of
 from muniment.operations.memory.shown_item import ItemShower, ShownItem
 
@@ -79,7 +80,7 @@ def list_items(
         found = list(items_of(space, reader, subject, selection))
         visible = [item for item in found if hides_item(view, item.privacy) is None]
         page = [item for item in visible if after is None or item.position > after]
-        shower = ItemShower(space, reader, view)
+        shower = ItemShower(space, reader, view, session.access.subject)
         return ListedItems(
             items=[shower.shown(item) for item in page[:limit]],
             total=len(visible),
@@ -95,7 +96,7 @@ def show_item(session: Session, item: str, view: View, as_of_ms: int | None) -> 
     session.access.require_view(view)
     with space.ledger.reader() as reader:
         known = space.notebooks.item(reader, item)
-        if known is None or not known_to(session, known):
+        if known is None or not known_to(session, known) or not known.is_item:
             raise UnknownPlace(at="item")
         head = space.transcript.head(reader, stream_of(reader, known))
         then = next(space.notebooks.items(reader, head, [known.number], as_of_ms), None)
@@ -109,7 +110,7 @@ def show_item(session: Session, item: str, view: View, as_of_ms: int | None) -> 
             for change in space.notebooks.changes(reader, head)[known.number]
             if as_of_ms is None or change.time_ms <= as_of_ms
         ]
-        shower = ItemShower(space, reader, view)
+        shower = ItemShower(space, reader, view, session.access.subject)
         return ItemDetail(item=shower.shown(then), revisions=list(_history(shower, then, changes)))
 
 
@@ -125,12 +126,12 @@ def _history(shower: ItemShower, item: MemoryItem, changes: Iterable[ItemChange]
             action=body.cause if isinstance(body, ItemRetired) else change.reason,
             position=change.position,
             time_ms=change.time_ms,
-            successor=body.successor if isinstance(body, ItemRetired) else None,
+            successor=shower.known(body.successor) if isinstance(body, ItemRetired) else None,
         )
         if tells_origin:
             reason = shower.text(request.reason, item.subject)
             revision = replace(revision, requester=request.requester, reason=reason)
-        if tells_words and text is not None:
+        if tells_words and text is not None and not shower.hides_words(item):
             before, after = (shower.text(words, item.subject) for words in (former, text))
             revision = replace(revision, former_text=before, text=after)
         former = former if text is None else text

@@ -149,6 +149,8 @@ class MemoryGroup(Group):
         expected: Annotated[
             int | None, Meta(description="Revision that was seen; another one is a conflict. Without it: any.")
         ] = None,
+        *,
+        run: Annotated[str | None, Meta(description="Name of the run that does it; recorded.")] = None,
         dry_run: DryRun = False,
     ) -> AmendReport:
         """Change a memory item: correct, refresh, pin, supersede, invalidate, restore it, and so on.
@@ -158,10 +160,11 @@ class MemoryGroup(Group):
         is not accepted, with reason `target_not_found`. Of two at once, one wins. Raises `log.conflict` when the item
         has another revision than `expected`, and `request.invalid`.
         """
-        check_name(item, at="item")
-        asked = AskedAmendment(
-            item=item, amendment=amendment, request=requested(self._session, reason, requester), expected=expected
-        )
+        for at, name in (("item", item), ("run", run)):
+            if name is not None:
+                check_name(name, at=at)
+        request = requested(self._session, reason, requester)
+        asked = AskedAmendment(item=item, amendment=amendment, request=request, expected=expected, run=run)
         return amend(self._session, asked, dry_run=dry_run)
 
     @operation(Effect.ERASE, family=Family.LIFECYCLE, idempotent=True, request="ForgetRequest")

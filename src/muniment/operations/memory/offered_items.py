@@ -20,7 +20,7 @@ from muniment.memory.memory_block import BlockSection
 from muniment.memory.standing import NOT_IN_PROMPTS, NUMBERS, PLACES, section_of, standing
 from muniment.operations.memory.shown_item import ItemShower, ShownItem
 from muniment.search.index_status import Indexed
-from muniment.search.item_documents import known_partition
+from muniment.search.item_documents import known_partitions
 
 BATCH = 8  # items that are read at once
 
@@ -43,7 +43,8 @@ class OfferedItems(NamedTuple):
                 numbers = [number for _, number in of_stream]
                 head = space.transcript.head(self.shower.reader, stream)
                 items = {item.number: item for item in space.notebooks.items(self.shower.reader, head, numbers)}
-                yield from (self.shower.shown(items[number]) for number in numbers)
+                shown = (self.shower.shown(items[number]) for number in numbers)
+                yield from (item for item in shown if item.text is not None)
 
     def named(self, item: str) -> tuple[BlockSection, ShownItem] | None:
         """Return an item by its id with its section, if a prompt may hold it."""
@@ -60,11 +61,13 @@ class OfferedItems(NamedTuple):
 def offered_items(session: Session, subject: str, view: View) -> Iterator[OfferedItems]:
     """Yield the items of a subject, in one state of the log."""
     space = session.space
-    shown = [known_partition(plane, subject) for plane in MemoryPlane]
-    hidden = [known_partition(plane, subject, is_hidden=True) for plane in MemoryPlane]
     with space.indexes.caught_up(view, session.progress, Indexed.ITEMS) as (index, reader):
         now_ms = space.sources.clock.now_ms()
         places: defaultdict[BlockSection, list[Place]] = defaultdict(list)
+        shown, hidden = (
+            [name for plane in MemoryPlane for name in known_partitions(index, plane, subject, is_hidden=is_hidden)]
+            for is_hidden in (False, True)
+        )
         withheld = len(index.within(hidden, now_ms))
         for number, stream, entry in zip(*index.standing(index.within(shown, now_ms)), strict=True):
             section = SECTION_OF.get(number // PLACES)
@@ -72,4 +75,4 @@ def offered_items(session: Session, subject: str, view: View) -> Iterator[Offere
                 withheld += 1
             else:
                 places[section].append((stream, entry))
-        yield OfferedItems(ItemShower(space, reader, view), places, withheld)
+        yield OfferedItems(ItemShower(space, reader, view, subject), places, withheld)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from muniment.declaration.session import Session
-from muniment.errors import LimitExceeded
-from muniment.events.identity import check_name
-from muniment.events.memory_items import ItemContent, ItemKind, ItemMeta
+from muniment.events.memory_items import ItemContent, ItemKind, ItemMeta, NotebookEntry
 from muniment.governance.detection.parts import marked_text
 from muniment.log.port import Reader
 from muniment.memory.candidate import Candidate, Ruling, RulingReason, ruling
@@ -16,10 +12,14 @@ from muniment.memory.fold import MemoryItem
 from muniment.memory.kinds import WHOLE, kind_named
 from muniment.memory.likeness import normalised
 from muniment.memory.merging import Incoming, sources_of
+from muniment.memory.policies import Statement
 from muniment.operations.memory.item_sources import Derived, derived_from
 from muniment.operations.memory.source_phases import is_gone, source_phase
 from muniment.operations.provenance.derivations import PreparedDerivation
 from muniment.space.space import Space
+
+if TYPE_CHECKING:
+    from muniment.declaration.session import Session
 
 EVIDENCE_HIDDEN = "evidence_hidden"
 
@@ -67,23 +67,16 @@ class PreparedItem(NamedTuple):
             observed_ms=self.meta.observed_ms,
             confidence=self.meta.confidence,
             privacy=self.meta.privacy,
+            audience=self.meta.entry.audience,
             sources=sources_of(self.meta.evidence),
         )
 
-
-def check_candidate(session: Session, candidate: Candidate, at: str) -> None:
-    """Refuse malformed names, subjects that the caller may not speak for, and statements that are too long."""
-    session.access.require_subjects(candidate.subject)
-    for name, text in (("subject", candidate.subject), ("id", candidate.id)):
-        if text is not None:
-            check_name(text, at=f"{at}.{name}")
-    limit, size = session.space.limits.item_bytes_max, sum(len(text.encode()) + 1 for text in _texts(candidate))
-    if size > limit:
-        raise LimitExceeded(at=at, problem="too_large", limit=limit, found=size)
-
-
-def _texts(candidate: Candidate) -> Iterator[str]:
-    yield from (candidate.topic, candidate.text, *candidate.keywords, *candidate.tags, *candidate.entities)
+    @property
+    def statement(self) -> Statement:
+        """What policies look at."""
+        given = self.candidate
+        rests = frozenset((source.channel, source.conversation) for source in self.meta.evidence)
+        return Statement(given.subject, self.meta.kind, given.scope, given.topic, rests)
 
 
 def prepared_item(
@@ -129,6 +122,7 @@ def _meta(
         expires_ms=candidate.expires_ms or 0,
         evidence=[derivation.body.source for derivation in derivations],
         run=writing.run,
+        entry=NotebookEntry(audience=candidate.audience.kept()),
     )
 
 

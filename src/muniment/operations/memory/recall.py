@@ -52,7 +52,7 @@ def recall(session: Session, asked: AskedRecall, view: View) -> Recollection:
         ranked = ranked_candidates(asked, [messages, items], question.asked_ms)
         fitting = [each for each in ranked if each.recalled.relevance >= asked.ranking.least_relevance]
         selected = fitting[: asked.limit]
-        shower = ItemShower(space, opened.reader, view)
+        shower = ItemShower(space, opened.reader, view, asked.subject)
         hits = [recall_hit(each, shower, explain=asked.ranking.explain) for each in selected]
         counts = {**messages.counts, **items.counts}
         planes = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from muniment.governance.views import Reason
 from muniment.memory.fold import MemoryItem
 from muniment.operations.memory.hit_evidence import hit_evidence
 from muniment.operations.memory.recall_ranking import ScoredCandidate
@@ -11,6 +12,8 @@ from muniment.operations.memory.recall_report import HitEvidence, RecallHit
 from muniment.operations.memory.shown_item import ItemShower
 from muniment.operations.transcripts.hits import Hit
 from muniment.operations.transcripts.show_hits import SCORE_DIGITS
+
+OF_ANOTHER = HitEvidence(withheld=Reason.VIEW_POLICY)  # where others said what is shared is their business
 
 
 def recall_hit(candidate: ScoredCandidate, shower: ItemShower, *, explain: bool) -> RecallHit:
@@ -52,5 +55,8 @@ def _with_item(hit: RecallHit, item: MemoryItem, shower: ItemShower) -> RecallHi
         kind=shown.kind,
         confidence=shown.confidence,
         state=shown.state,
-        evidence=[hit_evidence(shower.space, shower.reader, shower.view, source) for source in item.meta.evidence],
+        evidence=[
+            hit_evidence(shower.space, shower.reader, shower.view, source) if shower.is_owner(item) else OF_ANOTHER
+            for source in item.meta.evidence
+        ],
     )

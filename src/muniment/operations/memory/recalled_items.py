@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from itertools import chain
 
 from muniment.declaration.session import Session
 from muniment.log.port import Reader
@@ -12,34 +14,41 @@ from muniment.operations.memory.item_index import ItemIndex
 from muniment.operations.memory.recall_report import AskedRecall, RecallPlane
 from muniment.operations.memory.recalled import POOL_FACTOR, PlaneCount, Recalled, RecalledBatch
 from muniment.operations.memory.recalled_messages import index_weights
-from muniment.operations.memory.source_phases import is_gone, source_phase
+from muniment.operations.memory.source_phases import is_gone, is_retelling_hidden, source_phase
 from muniment.ranking.question import ParsedQuestion, Question
 from muniment.search.found_documents import FoundDocument, found_documents
 from muniment.search.index import Index
-from muniment.search.item_documents import known_partition
+from muniment.search.item_documents import known_partitions
 from muniment.space.space import Space
 
 
 def recalled_items(session: Session, asked: AskedRecall, opened: ItemIndex, question: Question) -> RecalledBatch:
     """Return the best items of the planes that are asked for."""
     space, (index, reader, semantic, reason) = session.space, opened
-    shown = {known_partition(plane, asked.subject): RecallPlane(plane) for plane in asked.item_planes}
-    hidden = [known_partition(plane, asked.subject, is_hidden=True) for plane in asked.item_planes]
-    rows, weights = index.within(shown, question.asked_ms), index_weights(asked.weights, linked=False)
+    shown = {plane: known_partitions(index, plane, asked.subject) for plane in asked.item_planes}
+    hidden = {plane: known_partitions(index, plane, asked.subject, is_hidden=True) for plane in asked.item_planes}
+    rows, weights = index.within(chain(*shown.values()), question.asked_ms), index_weights(asked.weights, linked=False)
     found = found_documents(index, question, rows, weights, POOL_FACTOR * asked.limit)
-    withheld = index.counts(index.within(hidden, question.asked_ms))
+    withheld = index.counts(index.within(chain(*hidden.values()), question.asked_ms))
     items = _read(space, reader, found.documents, asked.scope.as_of_ms)
     compared = _compared(found.question, question.text, index)
     candidates = [
-        _candidate(space, reader, items[document.stream, document.entry], document, compared, asked)
+        _candidate(space, reader, item, document, compared, asked)
         for document in found.documents
+        if not is_retelling_hidden(space, reader, item := items[document.stream, document.entry])
     ]
     counts = {
-        plane: PlaneCount(found.candidates.get(name, 0), found.matched.get(name, 0), withheld.get(behind, 0))
-        for (name, plane), behind in zip(shown.items(), hidden, strict=True)
+        RecallPlane(plane): PlaneCount(
+            _total(found.candidates, names), _total(found.matched, names), _total(withheld, hidden[plane])
+        )
+        for plane, names in shown.items()
     }
     best = found.words_best, found.ranked.semantic_best
     return RecalledBatch(candidates, counts, *best, semantic, reason)
+
+
+def _total(counts: Mapping[str, int], names: Iterable[str]) -> int:
+    return sum(counts.get(name, 0) for name in names)
 
 
 def _read(

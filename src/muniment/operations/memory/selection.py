@@ -12,6 +12,7 @@ from muniment.events.identity import Count
 from muniment.events.memory_items import ItemKind, MemoryPlane
 from muniment.kernel.times import MOMENT
 from muniment.log.port import Reader
+from muniment.memory.audience import is_known_to
 from muniment.memory.fold import MemoryItem
 from muniment.space.space import Space
 
@@ -31,6 +32,7 @@ class ItemSelection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     planes: Annotated[list[MemoryPlane], Meta(description="These planes only. Without any: all.")] = []
     kinds: Annotated[list[ItemKind], Meta(description="These kinds only. Without any: all.")] = []
     state: Annotated[ItemFilter, Meta(description="Items in use only, or retired ones too.")] = ItemFilter.ACTIVE
+    shared: Annotated[bool, Meta(description="Also shared facts about others that this subject may know of.")] = False
     as_of_ms: AsOf = None
 
 
@@ -39,13 +41,23 @@ EVERYTHING = ItemSelection()
 
 def items_of(space: Space, reader: Reader, subject: str, selection: ItemSelection) -> Iterator[MemoryItem]:
     """Yield the selected items of a subject, in the order of their recording; what was forgotten is not listed."""
-    notebooks, found = space.notebooks, list[MemoryItem]()
     at_ms = space.sources.clock.now_ms() if selection.as_of_ms is None else selection.as_of_ms
+    for item in sorted(_entries(space, reader, subject, selection), key=lambda item: item.position):
+        is_listed = selection.state is ItemFilter.ALL or item.holds_at(at_ms)
+        is_chosen = not selection.kinds or item.meta.kind in selection.kinds
+        if is_listed and is_chosen and item.text is not None and item.is_item:
+            yield item
+
+
+def _entries(space: Space, reader: Reader, subject: str, selection: ItemSelection) -> Iterator[MemoryItem]:
+    notebooks = space.notebooks
     for plane in selection.planes or MemoryPlane:
         head = notebooks.head(reader, subject, plane)
         if head is not None:
-            found += notebooks.items(reader, head, as_of_ms=selection.as_of_ms)
-    for item in sorted(found, key=lambda item: item.position):
-        is_listed = selection.state is ItemFilter.ALL or item.holds_at(at_ms)
-        if is_listed and item.text is not None and (not selection.kinds or item.meta.kind in selection.kinds):
-            yield item
+            yield from notebooks.items(reader, head, as_of_ms=selection.as_of_ms)
+    if selection.shared and (not selection.planes or MemoryPlane.SHARED_FACT in selection.planes):
+        for head in notebooks.every_head(reader):
+            opened = notebooks.opening(reader, head.stream)
+            if opened.plane is MemoryPlane.SHARED_FACT and opened.subject != subject:
+                found = notebooks.items(reader, head, as_of_ms=selection.as_of_ms)
+                yield from (item for item in found if is_known_to(item, subject))

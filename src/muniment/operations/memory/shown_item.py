@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from muniment.events.identity import SubjectId
 from muniment.events.memory_items import (
+    Audience,
     Freshness,
     ItemKind,
     ItemPrivacy,
@@ -18,10 +21,11 @@ from muniment.events.memory_items import (
 from muniment.governance.detection.parts import marked_text
 from muniment.governance.item_visibility import SHOWS_EVIDENCE, SHOWS_STATEMENTS
 from muniment.governance.phases import Phase
-from muniment.governance.views import Reason, View
+from muniment.governance.views import Reason, View, withheld_by_phase
 from muniment.log.port import Reader
+from muniment.memory.audience import ALL, is_known_to
 from muniment.memory.fold import EvidenceState, MemoryItem, evidence_state
-from muniment.memory.kinds import WHOLE, ConfidenceBand
+from muniment.memory.kinds import RETELLING, WHOLE, ConfidenceBand
 from muniment.operations.memory.source_phases import is_gone, source_phase
 from muniment.operations.provenance.derived_refs import citation
 from muniment.space.space import Space
@@ -72,23 +76,25 @@ class ShownItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     retired: Retirement | None = None
     successor: str | None = None
     writer: str | None = None
+    audience: Audience | None = None
     evidence: list[ShownEvidence] = []
 
 
 class ItemShower:
-    """Shows the items of a space through one view, in one state of its log."""
+    """Shows the items of a space through one view, in one state of its log, to a subject or (None) to anybody."""
 
-    def __init__(self, space: Space, reader: Reader, view: View) -> None:
+    def __init__(self, space: Space, reader: Reader, view: View, to: str | None = None) -> None:
         self.space = space
         self.reader = reader
+        self._to = to
         self.view = view
         self._now_ms = space.sources.clock.now_ms()
 
     def shown(self, item: MemoryItem) -> ShownItem:
         """Return an item as the view shows it."""
         meta, phases = item.meta, [source_phase(self.space, self.reader, source) for source in item.meta.evidence]
-        tells_origin = self.view in SHOWS_EVIDENCE
-        words = self._words(item)
+        tells_origin, owns = self.view in SHOWS_EVIDENCE, self.is_owner(item)
+        words = self._words(item, phases)
         return ShownItem(
             id=item.id,
             subject=item.subject,
@@ -118,8 +124,9 @@ class ItemShower:
             confirmed_ms=item.confirmed_ms or None,
             expires_ms=meta.expires_ms or None,
             retired=item.retired,
-            successor=item.successor,
+            successor=self.known(item.successor),
             writer=meta.writer if tells_origin else None,
+            audience=item.audience if tells_origin and item.audience != ALL and owns else None,
             evidence=[
                 ShownEvidence(citation=citation(source), phase=phase)
                 for source, phase in zip(meta.evidence, phases, strict=True)
@@ -127,13 +134,32 @@ class ItemShower:
             ],
         )
 
+    def is_owner(self, item: MemoryItem) -> bool:
+        """Tell whether an item is one of whom it is shown to."""
+        return self._to in {None, item.subject}
+
     def text(self, words: str, subject: str) -> str:
         """Return words with markers in the place of what the view detects."""
         return marked_text(words, self.space.detection.view(self.view).detectors_beside(frozenset({subject})))
 
-    def _words(self, item: MemoryItem) -> ItemWords:
+    def known(self, item: str | None) -> str | None:
+        """Return the id of an item that is named beside another one, if whom this is shown to may know of it."""
+        if item is None or self._to is None:
+            return item
+        named = self.space.notebooks.item(self.reader, item)
+        return item if named is not None and is_known_to(named, self._to) else None
+
+    def hides_words(self, item: MemoryItem) -> bool:
+        """Tell whether the words of an item are withheld because those of a turn that it tells again are."""
+        phases = [source_phase(self.space, self.reader, source) for source in item.meta.evidence]
+        return _withheld(item, phases) is not None
+
+    def _words(self, item: MemoryItem, phases: Iterable[Phase]) -> ItemWords:
         if item.content is None or item.text is None:
             return ItemWords(withheld=Reason.ERASED)
+        withheld = _withheld(item, phases)
+        if withheld is not None:
+            return ItemWords(withheld=withheld)
         if self.view not in SHOWS_STATEMENTS:
             return ItemWords(withheld=Reason.VIEW_POLICY)
         said, subject = item.content, item.subject
@@ -144,6 +170,17 @@ class ItemShower:
             tags=[self.text(word, subject) for word in said.tags],
             entities=[self.text(word, subject) for word in said.entities],
         )
+
+
+def _withheld(item: MemoryItem, phases: Iterable[Phase]) -> Reason | None:
+    """Return why nobody is shown what an item says, by the phases of its turns: it tells again what one of them says.
+
+    Of several reasons it is the one of the turn that has least left.
+    """
+    if item.plane not in RETELLING:
+        return None
+    reasons = {reason for phase in phases if (reason := withheld_by_phase(phase)) is not None}
+    return Reason.ERASED if Reason.ERASED in reasons else next(iter(reasons), None)
 
 
 class ItemWords(Struct, frozen=True, kw_only=True):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from muniment.declaration.session import Session
 from muniment.errors import Conflict, InvalidInput
+from muniment.events.identity import SubjectId
 from muniment.log.port import Reader
 from muniment.memory.amendment import SupersedeItem
-from muniment.memory.candidate import Candidate, Ruling, SemanticJudgement
+from muniment.memory.candidate import Candidate, ItemAudience, Ruling, SemanticJudgement
 from muniment.memory.fold import MemoryItem
+from muniment.operations.memory.candidate_checks import check_candidate
 from muniment.operations.memory.prepared_items import (
     EVIDENCE_HIDDEN,
     PreparedItem,
     Writing,
-    check_candidate,
     prepared_item,
 )
 from muniment.space.space import Space
@@ -31,6 +32,10 @@ def prepared_successor(
         text=amendment.text,
         id=amendment.id,
         privacy=item.privacy,
+        audience=ItemAudience(
+            only=[SubjectId(name) for name in item.audience.only],
+            hidden_from=[SubjectId(name) for name in item.audience.hidden_from],
+        ),
         confidence=amendment.confidence,
         freshness=item.meta.freshness,
         scope=item.scope,

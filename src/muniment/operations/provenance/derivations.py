@@ -5,12 +5,11 @@ Turns never change, so everything but the repetition is decided before the trans
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, LimitExceeded, UnknownConversation, UnknownPlace
 from muniment.events.changes import TurnSpan, span_refs
 from muniment.events.identity import (
@@ -32,6 +31,9 @@ from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader, SealedRow, StreamHead
 from muniment.projections.link_checks import turns_of
 from muniment.space.space import Space
+
+if TYPE_CHECKING:
+    from muniment.declaration.session import Session
 
 
 class Derivation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

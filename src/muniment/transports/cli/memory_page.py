@@ -12,6 +12,7 @@ from muniment.operations.memory.list_items import ItemDetail, ItemRevision, List
 from muniment.operations.memory.prompt_report import PromptBlock
 from muniment.operations.memory.recall_report import HitEvidence, RecallHit, Recollection
 from muniment.operations.memory.shown_item import ShownItem
+from muniment.operations.notebook.list_proposals import ListedProposals
 from muniment.transports.cli.plain_page import OutputPage, StyledText, TextStyle, on_one_line
 from muniment.transports.cli.scalars import moment
 
@@ -22,7 +23,20 @@ def _tell_items(report: ListedItems, page: OutputPage) -> None:
     """Write the items, and how many there are."""
     for item in report.items:
         _tell_item(item, page)
-    counts = [("items", StyledText(f"{report.total:,}"))]
+    _tell_counts("items", report, page)
+
+
+def _tell_proposals(report: ListedProposals, page: OutputPage) -> None:
+    """Write the items that are proposed, and why somebody proposes them."""
+    for proposal in report.proposals:
+        _tell_item(proposal.item, page)
+        if proposal.rationale is not None:
+            page.line(StyledText(on_one_line(f"because {proposal.rationale}")), indent=INDENT)
+    _tell_counts("proposals", report, page)
+
+
+def _tell_counts(what: str, report: ListedItems | ListedProposals, page: OutputPage) -> None:
+    counts = [(what, StyledText(f"{report.total:,}"))]
     if report.withheld:
         counts.append(("withheld", StyledText(f"{report.withheld:,}")))
     if report.next_after is not None:
@@ -147,6 +161,7 @@ def _tell_revision(revision: ItemRevision, page: OutputPage) -> None:
 
 TELLERS: dict[type[Struct], Callable[[Any, OutputPage], None]] = {
     ListedItems: _tell_items,
+    ListedProposals: _tell_proposals,
     ItemDetail: _tell_detail,
     Recollection: _tell_recollection,
     PromptBlock: _tell_block,

@@ -1,0 +1,120 @@
+"""What becomes of candidates in one state of the log: the rules that look at what is there.
+
+The first that applies decides: a repeat of its id, a policy that stops it, evidence that nobody is shown, what is in
+its slot (`memory.merging`), and whether its notebook is full (`memory.eviction`).
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from muniment.errors import Conflict
+from muniment.events.memory_items import Retirement
+from muniment.log.port import Reader
+from muniment.memory.candidate import Ruling
+from muniment.memory.eviction import evicted
+from muniment.memory.fold import MemoryItem
+from muniment.memory.merging import Merge, MergeOutcome, MergeReason, in_use, merged
+from muniment.memory.policies import STOPS, SUPPRESSED_BY_POLICY, in_force, stopped_by
+from muniment.operations.memory.prepared_items import EVIDENCE_HIDDEN, PreparedItem, Undecided
+from muniment.space.space import Space
+
+ALREADY_RECORDED, NOTEBOOK_FULL = "already_recorded", "notebook_full"
+
+
+class RememberedCandidate(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of a candidate: what was decided, why, and the item that says it now.
+
+    `replaces` is the item that it took the place of, `evicted` are those that made room for it, `policy` is the one
+    that stopped it. `likeness` is the share of its words that it has in common with the item that was in its slot.
+    """
+
+    decision: Ruling
+    reason: str
+    changed: bool
+    item: str | None = None
+    position: int | None = None
+    replaces: str | None = None
+    likeness: float | None = None
+    policy: str | None = None
+    evicted: list[str] = []
+
+    @property
+    def would_change(self) -> bool:
+        """Whether recording it would change anything."""
+        return self.decision is Ruling.ACCEPT and self.item is None
+
+
+class CandidateDecisions:
+    """Decides about candidates in one state of the log of a space."""
+
+    def __init__(self, space: Space, reader: Reader, now_ms: int) -> None:
+        self._space = space
+        self._reader = reader
+        self._policies = in_force(space.notebooks.policies(reader), now_ms)
+
+    def about(self, prepared: PreparedItem | Undecided) -> RememberedCandidate:
+        """Return what would become of a candidate."""
+        if isinstance(prepared, Undecided):
+            return RememberedCandidate(decision=prepared.ruling, reason=prepared.reason.value, changed=False)
+        notebooks = self._space.notebooks
+        known = self._known(prepared)
+        if known is not None:
+            return known
+        policy = stopped_by(self._policies, prepared.statement, notebooks.topic_digest)
+        if policy is not None:
+            ruling = STOPS[policy.event.action]
+            return RememberedCandidate(decision=ruling, reason=SUPPRESSED_BY_POLICY, changed=False, policy=policy.id)
+        if not prepared.rests_on_nothing_hidden(self._space, self._reader):
+            return RememberedCandidate(decision=Ruling.REFUSE, reason=EVIDENCE_HIDDEN, changed=False)
+        history = notebooks.in_slot(self._reader, prepared.slot)
+        merge = merged(prepared.incoming, history)
+        decided = _merged(merge, history)
+        return self._with_room(prepared, decided) if merge.outcome is MergeOutcome.RECORDED else decided
+
+    def _known(self, prepared: PreparedItem) -> RememberedCandidate | None:
+        """Return what a repeat gets: the item of its id, if that says the same; another one is a `Conflict`.
+
+        One that was recorded in a run that was undone is decided about again.
+        """
+        item = self._space.notebooks.item(self._reader, prepared.meta.item)
+        if item is None:
+            return None
+        if not item.is_item or not prepared.is_same(item):
+            raise Conflict(at="id", problem="taken")
+        if item.retired is Retirement.UNDONE:
+            return None
+        return RememberedCandidate(
+            decision=Ruling.REFUSE if item.content is None else Ruling.ACCEPT,
+            reason=MergeReason.FORGOTTEN.value if item.content is None else ALREADY_RECORDED,
+            changed=False,
+            item=item.id,
+            position=item.position,
+        )
+
+    def _with_room(self, prepared: PreparedItem, decided: RememberedCandidate) -> RememberedCandidate:
+        """Return a decision with the items that make room, or a refusal where nothing does."""
+        space, given = self._space, prepared.candidate
+        limit = space.limits.items_max
+        head = None if limit is None else space.notebooks.head(self._reader, given.subject, given.plane)
+        if limit is None or head is None:
+            return decided
+        present = [item for item in space.notebooks.items(self._reader, head) if item.is_active]
+        leaving = evicted(present, prepared.meta.confidence, limit)
+        if leaving is None:
+            return RememberedCandidate(decision=Ruling.REFUSE, reason=NOTEBOOK_FULL, changed=False)
+        return replace(decided, evicted=[item.id for item in leaving])
+
+
+def _merged(merge: Merge, history: list[MemoryItem]) -> RememberedCandidate:
+    """Return what a merge decided, before anything is recorded."""
+    present = in_use(history)
+    return RememberedCandidate(
+        decision=Ruling.REFUSE if merge.outcome is MergeOutcome.REFUSED else Ruling.ACCEPT,
+        reason=merge.reason.value,
+        changed=False,
+        item=present.id if present is not None and merge.outcome is MergeOutcome.DUPLICATE else None,
+        replaces=present.id if present is not None and merge.outcome is MergeOutcome.SUPERSEDES else None,
+        likeness=merge.likeness if history else None,
+    )
