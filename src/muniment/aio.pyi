@@ -31,9 +31,9 @@ from muniment.memory.amendment import (
 )
 from muniment.memory.candidate import Candidate
 from muniment.operations.approvals.approvals import ApprovalList, ApprovalReport, ApprovalRuleInForce
+from muniment.operations.archives.archive_appender import ArchiveImportReport
 from muniment.operations.archives.archives import ArchiveCheck
 from muniment.operations.archives.export_archive import ArchiveReport
-from muniment.operations.archives.import_archive import ArchiveImportReport
 from muniment.operations.attachments import AddedAttachment, AttachmentPlace, AttachmentRange, SavedAttachment
 from muniment.operations.context.prompt import Composition, Context, Shape
 from muniment.operations.conversations.activity import Activity, TimeRange

@@ -93,12 +93,13 @@ class StaleHint(StrEnum):
 
 
 class Retirement(StrEnum):
-    """Why an item was taken out of use. Only what was forgotten is destroyed; the others can be restored."""
+    """Why an item was taken out of use. What was forgotten or replaced is destroyed; the others can be restored."""
 
     SUPERSEDED = "superseded"
     INVALIDATED = "invalidated"
     EVICTED = "evicted"
     FORGOTTEN = "forgotten"
+    REPLACED = "replaced"  # an archive took the place of the notebook; nobody asked for it to be forgotten
     RESTORED = "restored"  # the other way round: it is in use again
 
 

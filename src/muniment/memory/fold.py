@@ -96,8 +96,10 @@ def folded(item: MemoryItem, changes: Iterable[ItemChange]) -> MemoryItem:
     for change in changes:
         body = change.body
         if isinstance(body, ItemRetired):
+            if item.retired is Retirement.FORGOTTEN:
+                continue  # that somebody asked for it stays true, whatever an archive replaces later
             out = None if body.cause is Retirement.RESTORED else body.cause
-            is_gone = out is Retirement.FORGOTTEN
+            is_gone = out in DESTROYED
             item = replace(
                 item,
                 retired=out,
@@ -115,6 +117,7 @@ def folded(item: MemoryItem, changes: Iterable[ItemChange]) -> MemoryItem:
     return item
 
 
+DESTROYED = frozenset({Retirement.FORGOTTEN, Retirement.REPLACED})
 _FIELDS = ("text", "confidence", "privacy", "scope", "stale", "pinned", "confirmed_ms")
 
 

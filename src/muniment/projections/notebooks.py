@@ -3,12 +3,17 @@
 A notebook is found by its subject and plane, an item by its id, and the item that is in a slot by kind and topic; all
 three are names (`ledger.name_buckets`), so it is proved what is there and what is not. Where another item takes a slot,
 the former one is found under a name of its own, which leads from one to the next.
+
+An item that an archive brings as forgotten has lost its topic, so nobody knows its slot. It is found by its kind and by
+each turn that it rests on (decision 0179).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -24,6 +29,7 @@ from muniment.events.memory_items import (
     NotebookOpened,
 )
 from muniment.events.records import NOTEBOOK, EventKind
+from muniment.events.references import SourceEvidence
 from muniment.governance.phases import Phase, phase_of
 from muniment.ledger.ledger import Ledger, OpenedEvent
 from muniment.log.port import Reader, SealedRow, StreamHead
@@ -32,6 +38,15 @@ from muniment.memory.kinds import slot_topic
 from muniment.projections.transcript import Transcript
 
 BATCH = 500
+Find = Callable[[bytes], int | None]  # where a name leads, in some state of the log
+
+
+class ItemGroup(NamedTuple):
+    """The items of a subject, of one plane and kind."""
+
+    subject: str
+    plane: MemoryPlane
+    kind: ItemKind
 
 
 class Notebooks:
@@ -58,6 +73,11 @@ class Notebooks:
     def former_name(self, slot: bytes, number: int) -> bytes:
         """Return the name of the item that was in a slot, counted from 1 from the oldest on."""
         return self._ledger.name_digest("former slot", slot.hex(), str(number))
+
+    def fence_name(self, whose: ItemGroup, source: SourceEvidence, number: int) -> bytes:
+        """Return the name of a forgotten item without a slot, of those that rest on a turn or message; from 1 on."""
+        about = (source.channel, source.conversation, source.turn, source.message or "")
+        return self._ledger.name_digest("forgotten", whose.plane, whose.subject, whose.kind, *about, str(number))
 
     def head(self, reader: Reader, subject: str, plane: MemoryPlane) -> StreamHead | None:
         """Return the head of a notebook, or None when there is none."""
@@ -89,12 +109,32 @@ class Notebooks:
 
     def in_slot(self, reader: Reader, slot: bytes) -> list[MemoryItem]:
         """Return the item that is in a slot and those that were, the newest first."""
+        positions = self.slot_positions(partial(self._ledger.names.find, reader), slot)
+        return [self.at(reader, position) for position in reversed(positions)]
+
+    def forgotten_from(self, reader: Reader, subject: str, plane: MemoryPlane, meta: ItemMeta) -> list[MemoryItem]:
+        """Return the forgotten items without a slot that may rest on all that an item rests on, the oldest first."""
+        find, whose = partial(self._ledger.names.find, reader), ItemGroup(subject, plane, meta.kind)
+        return [self.at(reader, position) for position in self.fenced_positions(find, whose, meta.evidence)]
+
+    def slot_positions(self, find: Find, slot: bytes) -> list[int]:
+        """Return the positions of the items that are or were in a slot, the oldest first."""
         positions: list[int] = []
-        while (before := self._ledger.names.find(reader, self.former_name(slot, len(positions) + 1))) is not None:
+        while (before := find(self.former_name(slot, len(positions) + 1))) is not None:
             positions.append(before)
-        now = self._ledger.names.find(reader, slot)
-        history = positions if now is None else [*positions, now]
-        return [self.at(reader, position) for position in reversed(history)]
+        now = find(slot)
+        return positions if now is None else [*positions, now]
+
+    def fenced_positions(self, find: Find, whose: ItemGroup, evidence: Sequence[SourceEvidence]) -> list[int]:
+        """Return the positions of forgotten items without a slot that rest on the first of these turns, if any."""
+        positions: list[int] = []
+        while evidence and (found := find(self.fence_name(whose, evidence[0], len(positions) + 1))) is not None:
+            positions.append(found)
+        return positions
+
+    def former_streams(self, reader: Reader, subject: str, plane: MemoryPlane) -> list[int]:
+        """Return the streams that a notebook had before archives took its place, oldest first."""
+        return self._transcript.formers(reader, self.notebook_name(subject, plane))
 
     # --- folding ------------------------------------------------------------------------------------------------------
 

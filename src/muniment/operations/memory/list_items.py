@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, UnknownPlace
 from muniment.events.identity import SubjectId, check_name
-from muniment.events.memory_items import ItemRetired, ItemRevised, Retirement
+from muniment.events.memory_items import ItemRetired, ItemRevised
 from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.item_visibility import SHOWS_EVIDENCE, SHOWS_STATEMENTS, hides_item
 from muniment.governance.views import Reason, View
@@ -102,7 +102,7 @@ def show_item(session: Session, item: str, view: View, as_of_ms: int | None) -> 
         if then is None:
             raise UnknownPlace(at="item")
         hidden = hides_item(view, then.privacy)
-        if hidden is not None or known.retired is Retirement.FORGOTTEN:
+        if hidden is not None or known.text is None:
             return ItemDetail(missing=hidden or Reason.ERASED)
         changes = [
             change

@@ -99,6 +99,8 @@ def _decided(space: Space, reader: Reader, prepared: PreparedItem | Undecided) -
     if not prepared.rests_on_nothing_hidden(space, reader):
         return RememberedCandidate(decision=Ruling.REFUSE, reason=EVIDENCE_HIDDEN, changed=False)
     history = space.notebooks.in_slot(reader, prepared.slot)
+    told = prepared.candidate
+    history += space.notebooks.forgotten_from(reader, told.subject, told.plane, prepared.meta)
     return _merged(merged(prepared.incoming, history), history)
 
 
