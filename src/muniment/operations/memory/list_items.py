@@ -110,10 +110,10 @@ def show_item(session: Session, item: str, view: View, as_of_ms: int | None) -> 
             if as_of_ms is None or change.time_ms <= as_of_ms
         ]
         shower = ItemShower(space, reader, view)
-        return ItemDetail(item=shower.shown(then), revisions=list(_history(shower, then, changes)))
+        return ItemDetail(item=shower.shown(then), revisions=list(history_of(shower, then, changes)))
 
 
-def _history(shower: ItemShower, item: MemoryItem, changes: Iterable[ItemChange]) -> Iterator[ItemRevision]:
+def history_of(shower: ItemShower, item: MemoryItem, changes: Iterable[ItemChange]) -> Iterator[ItemRevision]:
     """Yield what happened to an item, as the view shows it."""
     assert item.content is not None, "an item that is shown has words"
     tells_words, tells_origin = shower.view in SHOWS_STATEMENTS, shower.view in SHOWS_EVIDENCE
