@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 from muniment.crypto.root import RootKey
-from muniment.declaration.operation import Document
+from muniment.declaration.operation import Document, DocumentFolder
 from muniment.events.approving import GuardedAct
 from muniment.events.archive import ArchiveScope, ImportMode, PrivateMaterial
 from muniment.events.attributes import Attribute
@@ -55,6 +55,7 @@ from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.memory.amend import AmendReport
 from muniment.operations.memory.forget import ForgetReport
 from muniment.operations.memory.forget_targets import ForgetTarget
+from muniment.operations.memory.import_notes import MemoryImport
 from muniment.operations.memory.list_items import ItemDetail, ListedItems
 from muniment.operations.memory.prompt_block import PromptBlock
 from muniment.operations.memory.remember import RememberReport
@@ -230,6 +231,15 @@ class AsyncMemoryGroup:
         expected: int | None = ...,
         dry_run: bool = ...,
     ) -> AmendReport: ...
+    async def journal(self, subject: str, day_ms: int | None = ..., view: View = ...) -> DocumentFolder: ...
+    async def import_(
+        self,
+        file: BinaryIO | bytes | str | PathLike[str] | Sequence[BinaryIO | bytes | str | PathLike[str]],
+        subject: str,
+        requester: str,
+        run: str | None = ...,
+        dry_run: bool = ...,
+    ) -> MemoryImport: ...
     async def forget(
         self, subject: str, target: ForgetTarget, reason: str, requester: str, dry_run: bool = ...
     ) -> ForgetReport: ...

@@ -256,6 +256,8 @@ def about_memory() -> dict[str, list[dict[str, Any]]]:
         "memory.list": through({"subject": "ada"}, selection=[{}, {"state": "all"}, {"as_of_ms": 2**50}]),
         "memory.prompt": through({"subject": "ada", "budget_tokens": 9999}),
         "memory.show": through({}, item=["i-1", "i-2", "i-3"]),
+        "memory.journal": through({"subject": "ada"}),
+        "memory.import": [{"subject": "ada", "requester": "who", "dry_run": dry_run} for dry_run in (True, False)],
         "memory.amend": [
             {"item": item, "amendment": {"type": "pin"}, "dry_run": True, **WHY} for item in ("i-1", "i-2", "i-3")
         ],

@@ -134,7 +134,8 @@ class ItemMeta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     """What survives the erasure of an item: ids, names, numbers and times.
 
     `confidence` and `importance` are thousandths. `observed_ms` is when it was true, `expires_ms` when it ends to be
-    (0: never). An item without `evidence` was attested by `writer`, a person or a program.
+    (0: never). An item without `evidence` was attested by `writer`, a person or a program. `origin` is the name of what
+    it was taken from outside of the log, as of a file.
     """
 
     item: str
@@ -151,6 +152,7 @@ class ItemMeta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     expires_ms: int = 0
     evidence: list[SourceEvidence] = []
     run: str | None = None
+    origin: str | None = None
 
 
 class ItemContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):

@@ -5,13 +5,13 @@ three are names (`ledger.name_buckets`), so it is proved what is there and what 
 the former one is found under a name of its own, which leads from one to the next.
 
 An item that an archive brings as forgotten has lost its topic, so nobody knows its slot. It is found by its kind and by
-each turn that it rests on (decision 0179).
+each turn, or file, that it rests on (decision 0179).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -29,12 +29,12 @@ from muniment.events.memory_items import (
     NotebookOpened,
 )
 from muniment.events.records import NOTEBOOK, EventKind
-from muniment.events.references import SourceEvidence
 from muniment.governance.phases import Phase, phase_of
 from muniment.ledger.ledger import Ledger, OpenedEvent
 from muniment.log.port import Reader, SealedRow, StreamHead
 from muniment.memory.fold import ItemChange, MemoryItem, folded
 from muniment.memory.kinds import slot_topic
+from muniment.memory.merging import rests_on
 from muniment.projections.transcript import Transcript
 
 BATCH = 500
@@ -74,10 +74,9 @@ class Notebooks:
         """Return the name of the item that was in a slot, counted from 1 from the oldest on."""
         return self._ledger.name_digest("former slot", slot.hex(), str(number))
 
-    def fence_name(self, whose: ItemGroup, source: SourceEvidence, number: int) -> bytes:
-        """Return the name of a forgotten item without a slot, of those that rest on a turn or message; from 1 on."""
-        about = (source.channel, source.conversation, source.turn, source.message or "")
-        return self._ledger.name_digest("forgotten", whose.plane, whose.subject, whose.kind, *about, str(number))
+    def fence_name(self, whose: ItemGroup, source: tuple[str, ...], number: int) -> bytes:
+        """Return the name of a forgotten item without a slot, of those that rest on this (`rests_on`); from 1 on."""
+        return self._ledger.name_digest("forgotten", whose.plane, whose.subject, whose.kind, str(number), *source)
 
     def head(self, reader: Reader, subject: str, plane: MemoryPlane) -> StreamHead | None:
         """Return the head of a notebook, or None when there is none."""
@@ -115,7 +114,8 @@ class Notebooks:
     def forgotten_from(self, reader: Reader, subject: str, plane: MemoryPlane, meta: ItemMeta) -> list[MemoryItem]:
         """Return the forgotten items without a slot that may rest on all that an item rests on, the oldest first."""
         find, whose = partial(self._ledger.names.find, reader), ItemGroup(subject, plane, meta.kind)
-        return [self.at(reader, position) for position in self.fenced_positions(find, whose, meta.evidence)]
+        positions = [at for source in sorted(rests_on(meta))[:1] for at in self.fenced_positions(find, whose, source)]
+        return [self.at(reader, position) for position in positions]
 
     def slot_positions(self, find: Find, slot: bytes) -> list[int]:
         """Return the positions of the items that are or were in a slot, the oldest first."""
@@ -125,10 +125,10 @@ class Notebooks:
         now = find(slot)
         return positions if now is None else [*positions, now]
 
-    def fenced_positions(self, find: Find, whose: ItemGroup, evidence: Sequence[SourceEvidence]) -> list[int]:
-        """Return the positions of forgotten items without a slot that rest on the first of these turns, if any."""
+    def fenced_positions(self, find: Find, whose: ItemGroup, source: tuple[str, ...]) -> list[int]:
+        """Return the positions of forgotten items without a slot that rest on this, the oldest first."""
         positions: list[int] = []
-        while evidence and (found := find(self.fence_name(whose, evidence[0], len(positions) + 1))) is not None:
+        while (found := find(self.fence_name(whose, source, len(positions) + 1))) is not None:
             positions.append(found)
         return positions
 

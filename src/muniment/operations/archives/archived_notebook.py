@@ -79,7 +79,7 @@ class CheckedNotebook:
         self._count += 1
         if line.turn != self._count or line.refs or line.target is not None or line.reason is not None:
             raise ArchiveRefused(at=at, problem="references")
-        check_names(at, meta.item, meta.writer, *([] if meta.run is None else [meta.run]))
+        check_names(at, meta.item, meta.writer, *(name for name in (meta.run, meta.origin) if name is not None))
         if meta.item in self._items:
             raise ArchiveRefused(at=at, problem="item_twice")
         self._items.add(meta.item)

@@ -12,7 +12,7 @@ from muniment.events.changes import LifecycleRequest
 from muniment.events.memory_items import ItemMeta, ItemRetired, MemoryPlane, Retirement
 from muniment.log.port import Reader
 from muniment.memory.fold import ItemChange, MemoryItem
-from muniment.memory.merging import sources_of
+from muniment.memory.merging import rests_on
 from muniment.space.space import Space
 
 
@@ -43,10 +43,10 @@ class ForgottenItems:
         """
         if meta.item in self._requests:
             return self._requests[meta.item]
-        sources = sources_of(meta.evidence)
+        sources = rests_on(meta)
         for position in positions:
             item, request = self._by_position.get(position, (None, None))
-            if item is not None and sources and sources <= sources_of(item.meta.evidence):
+            if item is not None and sources and sources <= rests_on(item.meta):
                 return request
         return None
 

@@ -1,8 +1,8 @@
 """A notebook of an archive on its way in: its items with what became of them, in the slots that they have here.
 
 What was forgotten here comes without its words, and says so once more at the end. What the archive brings as forgotten
-has no topic: it gets a name by its kind and each turn that it rests on, which keeps it from coming back (decision
-0179).
+has no topic: it gets a name by its kind and each turn or file that it rests on, which keeps it from coming back
+(decision 0179).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from muniment.events.changes import LifecycleRequest, Transition, span_of
 from muniment.events.memory_items import ItemContent, ItemMeta, ItemRetired, NotebookOpened, Retirement
 from muniment.events.records import EventKind, worded_no_more
 from muniment.log.port import Reader, StreamHead
+from muniment.memory.merging import rests_on
 from muniment.operations.archives.document import ArchiveRoot, NotebookLine
 from muniment.operations.archives.forgotten_items import forgotten_items
 from muniment.operations.archives.notebook_lines import placed_in
@@ -91,7 +92,7 @@ class IncomingNotebook:
             self._into.writer.flush()  # names that were given up in this import show only then
         positions = [
             *self._notebooks.slot_positions(find, slot),
-            *self._notebooks.fenced_positions(find, whose, meta.evidence),
+            *(at for source in rests_on(meta) for at in self._notebooks.fenced_positions(find, whose, source)),
         ]
         return self._forgotten.fence(meta, positions)
 
@@ -104,8 +105,8 @@ class IncomingNotebook:
         self._into.claim(slot, placed)
 
     def _claim_fences(self, meta: ItemMeta, whose: ItemGroup, placed: Placed) -> None:
-        for source in meta.evidence:
-            there = len(self._notebooks.fenced_positions(self._into.writer.find, whose, [source]))
+        for source in sorted(rests_on(meta)):
+            there = len(self._notebooks.fenced_positions(self._into.writer.find, whose, source))
             self._into.claim(self._notebooks.fence_name(whose, source, there + 1), placed)
 
     def _change(self, archived: ArchivedEvent) -> None:

@@ -15,7 +15,7 @@ from muniment.memory.candidate import Candidate, Ruling, RulingReason, ruling
 from muniment.memory.fold import MemoryItem
 from muniment.memory.kinds import WHOLE, kind_named
 from muniment.memory.likeness import normalised
-from muniment.memory.merging import Incoming, sources_of
+from muniment.memory.merging import Incoming, rests_on
 from muniment.operations.memory.item_sources import Derived, derived_from
 from muniment.operations.memory.source_phases import is_gone, source_phase
 from muniment.operations.provenance.derivations import PreparedDerivation
@@ -67,14 +67,14 @@ class PreparedItem(NamedTuple):
             observed_ms=self.meta.observed_ms,
             confidence=self.meta.confidence,
             privacy=self.meta.privacy,
-            sources=sources_of(self.meta.evidence),
+            sources=rests_on(self.meta),
         )
 
 
 def check_candidate(session: Session, candidate: Candidate, at: str) -> None:
     """Refuse malformed names, subjects that the caller may not speak for, and statements that are too long."""
     session.access.require_subjects(candidate.subject)
-    for name, text in (("subject", candidate.subject), ("id", candidate.id)):
+    for name, text in (("subject", candidate.subject), ("id", candidate.id), ("origin", candidate.origin)):
         if text is not None:
             check_name(text, at=f"{at}.{name}")
     limit, size = session.space.limits.item_bytes_max, sum(len(text.encode()) + 1 for text in _texts(candidate))
@@ -129,6 +129,7 @@ def _meta(
         expires_ms=candidate.expires_ms or 0,
         evidence=[derivation.body.source for derivation in derivations],
         run=writing.run,
+        origin=candidate.origin,
     )
 
 

@@ -72,6 +72,7 @@ class ShownItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     retired: Retirement | None = None
     successor: str | None = None
     writer: str | None = None
+    origin: str | None = None
     evidence: list[ShownEvidence] = []
 
 
@@ -120,6 +121,7 @@ class ItemShower:
             retired=item.retired,
             successor=item.successor,
             writer=meta.writer if tells_origin else None,
+            origin=meta.origin if tells_origin else None,
             evidence=[
                 ShownEvidence(citation=citation(source), phase=phase)
                 for source, phase in zip(meta.evidence, phases, strict=True)
