@@ -239,6 +239,8 @@ VALID: dict[str, tuple[str, ...]] = {
     "memory.show": ("i-1", "--view", "host_ui"),
     "memory.prompt": ("customer:nadia", "--budget-tokens", "100"),
     "memory.amend": ("i-1", "--amendment", "amendment.json", *WHY),
+    "memory.journal": ("customer:nadia",),
+    "memory.import": ("candidates.json", "--subject", "customer:nadia", "--requester", "desk"),
     "memory.forget": ("customer:nadia", "--item", "i-1", *WHY),
     "lifecycle.request": (*CONVERSATION, "--transition", "mask", "--reason", "why", "--requester", "who"),
     "lifecycle.erase": (*SCOPE, "--turn", "turn-2", *WHY),

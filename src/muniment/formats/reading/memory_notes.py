@@ -156,7 +156,7 @@ class _Reading:
         """Return what is in the file."""
         for number, line in self._prose(lines):
             heading, entry = _HEADING.fullmatch(line), _ENTRY.fullmatch(line)
-            if self._block is not None and goes_on(self._block.text[-1]) and self._block.text[0].startswith("**"):
+            if self._block is not None and self._goes_on():
                 self._block.text.append(line)  # the text of an entry of ours
             elif not line.strip() or _RULE.fullmatch(line):
                 self._end()
@@ -184,6 +184,9 @@ class _Reading:
                 is_end = line.strip().startswith(until) if why is NoteFlaw.CODE else until in line
                 until = "" if is_end else until
                 continue
+            if self._goes_on():
+                yield number, line
+                continue
             if number == 1 and line.rstrip() == "---" and any(each.rstrip() == "---" for each in lines[1:]):
                 until, why = "---", NoteFlaw.FRONT_MATTER
             elif (fence := _FENCE.match(line)) is not None:
@@ -197,6 +200,11 @@ class _Reading:
                 continue
             self._end()
             self._flaw(number, why)
+
+    def _goes_on(self) -> bool:
+        """Tell whether the next line belongs to the text of an entry of ours, whatever it looks like."""
+        text = [] if self._block is None else self._block.text
+        return bool(text) and text[0].startswith("**") and goes_on(text[-1])
 
     def _flaw(self, line: int, reason: NoteFlaw) -> None:
         self._found.flaws.append(FlawedNote(line=line, reason=reason))
