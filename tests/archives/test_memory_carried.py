@@ -211,6 +211,18 @@ def test_an_archive_brings_nothing_back_that_was_forgotten_here(source: World, t
     assert (b"Walks" in told, b"Walks" in b"".join(lines_of(tmp_path / "after"))) == (True, False)
 
 
+def test_what_was_forgotten_stays_so_in_a_notebook_that_was_replaced(source: World, tmp_path: Path) -> None:
+    """An archive without the item takes the place of everything; what somebody had forgotten before is known still."""
+    exported(source.runtime, tmp_path / "x")
+    exported(memory_world("none").runtime, tmp_path / "empty")
+    assert forget(source, HOME_CITY).changed
+    imported(source.runtime, tmp_path / "empty", mode=RESTORE)
+    source.with_turns(3)
+    assert remember(source, "Lives in Rome", 2).reason == "forgotten"
+    assert imported(source.runtime, tmp_path / "x", mode=RESTORE).forgotten_items == 2
+    assert sorted(filter(None, texts(source))) == ["Attested", "Walks"]
+
+
 def test_words_of_replaced_items_are_destroyed(source: World, tmp_path: Path) -> None:
     """In the log of the target nothing of them can be opened, and holds keep them."""
     exported(memory_world("none").runtime, tmp_path / "empty")
