@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 from muniment.crypto.root import RootKey
-from muniment.declaration.operation import Document
+from muniment.declaration.operation import Document, DocumentFolder
 from muniment.events.approving import GuardedAct
 from muniment.events.archive import ArchiveScope, ImportMode, PrivateMaterial
 from muniment.events.attributes import Attribute
@@ -33,9 +33,9 @@ from muniment.memory.amendment import (
 )
 from muniment.memory.candidate import Candidate
 from muniment.operations.approvals.approvals import ApprovalList, ApprovalReport, ApprovalRuleInForce
+from muniment.operations.archives.archive_appender import ArchiveImportReport
 from muniment.operations.archives.archives import ArchiveCheck
 from muniment.operations.archives.export_archive import ArchiveReport
-from muniment.operations.archives.import_archive import ArchiveImportReport
 from muniment.operations.attachments import AddedAttachment, AttachmentPlace, AttachmentRange, SavedAttachment
 from muniment.operations.context.prompt import Composition, Context, Shape
 from muniment.operations.conversations.activity import Activity, TimeRange
@@ -57,6 +57,7 @@ from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.memory.amend import AmendReport
 from muniment.operations.memory.forget import ForgetReport
 from muniment.operations.memory.forget_targets import ForgetTarget
+from muniment.operations.memory.import_notes import MemoryImport
 from muniment.operations.memory.list_items import ItemDetail, ListedItems
 from muniment.operations.memory.prompt_report import BlockComposition, PromptBlock
 from muniment.operations.memory.recall_report import RecallRanking, RecallScope, Recollection
@@ -257,6 +258,15 @@ class AsyncMemoryGroup:
         run: str | None = ...,
         dry_run: bool = ...,
     ) -> AmendReport: ...
+    async def journal(self, subject: str, day_ms: int | None = ..., view: View = ...) -> DocumentFolder: ...
+    async def import_(
+        self,
+        file: BinaryIO | bytes | str | PathLike[str] | Sequence[BinaryIO | bytes | str | PathLike[str]],
+        subject: str,
+        requester: str,
+        run: str | None = ...,
+        dry_run: bool = ...,
+    ) -> MemoryImport: ...
     async def forget(
         self, subject: str, target: ForgetTarget, reason: str, requester: str, dry_run: bool = ...
     ) -> ForgetReport: ...

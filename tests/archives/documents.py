@@ -22,9 +22,9 @@ from muniment.events.turn import Turn
 from muniment.governance.access import Access
 from muniment.governance.views import View
 from muniment.ledger.drafts import draft
+from muniment.operations.archives.archive_appender import ArchiveImportReport
 from muniment.operations.archives.document import CONTEXT, Tally, line_of, lines, padding, parse_root
 from muniment.operations.archives.export_archive import ArchiveReport
-from muniment.operations.archives.import_archive import ArchiveImportReport
 from muniment.runtime.runtime import Runtime
 from tests.turns import SUBJECT, TALK, plain_turn, rich_turn
 from tests.worlds import World, key_of, root_key
@@ -73,7 +73,7 @@ def rooted(told: list[bytes]) -> list[bytes]:
     root, tally = parse_root(told[0]), Tally()
     for line in told[1:]:
         tally.take(line)
-    return [line_of(tally.root(root.scope, root.private)), *told[1:]]
+    return [line_of(tally.root(root.scope, root.private, has_memory=root.notebooks is not None)), *told[1:]]
 
 
 def changed(line: bytes, **change: object) -> bytes:

@@ -11,7 +11,7 @@ import click
 import pytest
 from msgspec import Struct
 
-from muniment.declaration.operation import Document, Operation
+from muniment.declaration.operation import Document, DocumentFolder, Operation
 from muniment.errors import InvalidInput
 from muniment.events.binding import parse_json
 from muniment.governance.access import Effect
@@ -53,7 +53,7 @@ def test_the_help_of_a_command_is_the_docstring_and_names_every_field(operation:
     for option in (*OPTIONS, "json"):
         assert f"--{option}" in told
     assert ("--yes" in told) is (operation.effect is Effect.ERASE)
-    assert ("--out" in told) is (operation.report is Document)
+    assert ("--out" in told) is (operation.report in {Document, DocumentFolder})
 
 
 @pytest.mark.parametrize("operation", catalogue(), ids=NAMES)
@@ -240,6 +240,8 @@ VALID: dict[str, tuple[str, ...]] = {
     "memory.show": ("i-1", "--view", "host_ui"),
     "memory.prompt": ("customer:nadia", "--budget-tokens", "100"),
     "memory.amend": ("i-1", "--amendment", "amendment.json", *WHY),
+    "memory.journal": ("customer:nadia",),
+    "memory.import": ("candidates.json", "--subject", "customer:nadia", "--requester", "desk"),
     "memory.forget": ("customer:nadia", "--item", "i-1", *WHY),
     "notebook.set_policy": ("suppress", "--subject", "customer:nadia", "--topic", "delivery*", *WHY),
     "notebook.policies": ("--subject", "customer:nadia"),

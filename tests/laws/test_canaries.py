@@ -289,6 +289,8 @@ def about_memory() -> dict[str, list[dict[str, Any]]]:
             for name in ("p-1", "i-1")
             for verdict in ("accept", "reject")
         ],
+        "memory.journal": through({"subject": "ada"}),
+        "memory.import": [{"subject": "ada", "requester": "who", "dry_run": dry_run} for dry_run in (True, False)],
         "memory.amend": [
             {"item": item, "amendment": {"type": "pin"}, "dry_run": True, **WHY} for item in ("i-1", "i-2", "i-3")
         ],

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from muniment.errors import LimitExceeded
-from muniment.formats.reading import skill_folders
+from muniment.formats.reading import beneath, skill_folders
 from muniment.formats.reading.skill_folders import AgentSkill, SkillFinding, SkillReport, digest_of, skill_report
 from muniment.memory.skill_file import SKILL_FILE_BYTES_MAX
 
@@ -223,10 +223,10 @@ def test_a_link_that_is_put_there_meanwhile_is_not_followed(tmp_path: Path) -> N
     skill(tmp_path / "a")
     (tmp_path / "file").symlink_to("a/SKILL.md")
     (tmp_path / "folder").symlink_to("a")
-    with skill_folders._directory(tmp_path) as mounted:
+    with beneath.directory_beneath(tmp_path) as mounted:
         with pytest.raises(OSError, match="file"):
-            skill_folders._file("file", mounted)
-        with pytest.raises(OSError, match="folder"), skill_folders._directory("folder", mounted):
+            beneath.file_beneath("file", mounted)
+        with pytest.raises(OSError, match="folder"), beneath.directory_beneath("folder", mounted):
             pass
 
 
@@ -307,7 +307,7 @@ def test_files_of_others_are_read_without_a_claim_to_their_times(
 ) -> None:
     """Only owners may ask that the time of access stays."""
     skill(tmp_path / "a")
-    usual, claim = os.open, skill_folders._NO_ACCESS_TIME
+    usual, claim = os.open, beneath._NO_ACCESS_TIME
     claims: list[bool] = []
 
     def owned(path: str | Path, flags: int, *, dir_fd: int | None = None) -> int:

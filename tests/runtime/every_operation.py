@@ -49,6 +49,8 @@ def about_memory(runtime: Runtime) -> dict[str, Callable[[], Any]]:
         "memory.list": lambda: memory.list_(SUBJECT, View.HOST_UI),
         "memory.show": lambda: memory.show("i-1", View.HOST_UI),
         "memory.prompt": lambda: memory.prompt(SUBJECT, 100),
+        "memory.journal": lambda: memory.journal(SUBJECT),
+        "memory.import": lambda: memory.import_(b"- a note", SUBJECT, "who"),
         "memory.amend": lambda: memory.amend("i-1", PinItem(), "why", "who"),
         "memory.forget": lambda: memory.forget(SUBJECT, ForgetTarget(item="i-1"), "why", "who"),
     } | about_notebooks(runtime)

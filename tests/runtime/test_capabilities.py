@@ -161,6 +161,7 @@ def test_second_rights_are_listed_and_what_lacks_one_is_hidden() -> None:
             "notebook.set_policy": [SecondRight(effect=Effect.ERASE, when="action is follow")],
             "lifecycle.erase": [SecondRight(effect=Effect.ADMIN, when="scope.whole_space")],
             "evidence.links": [SecondRight(views=(View.OPERATOR_AUDIT, View.RAW_OWNER))],
+            "memory.import": [SecondRight(effect=Effect.ADMIN)],
             "spaces.import": [SecondRight(effect=Effect.ADMIN)],
             "spaces.restore": [SecondRight(effect=Effect.ADMIN)],
             "archives.export": [SecondRight(views=(View.RAW_OWNER,), when="private is include")],

@@ -8,9 +8,14 @@ import pytest
 
 from muniment.errors import SpaceErased
 from muniment.events.identity import SpaceName
+from muniment.governance.views import View
+from muniment.memory.amendment import CorrectItem
 from muniment.operations.lifecycle.scope import Scope
+from muniment.operations.memory.forget_targets import ForgetTarget
+from muniment.operations.memory.selection import ItemFilter
 from tests.attributes import attribute, of_turn
 from tests.backups import backed_up, without_space, words
+from tests.memory.asking import amend, forget, remember, texts
 from tests.turns import answer
 from tests.worlds import key_of, sqlite_world
 
@@ -52,3 +57,20 @@ def test_a_space_with_a_turn_that_was_erased_unread_can_be_backed_up(tmp_path: P
     backup = backed_up(world)
     report = world.runtime.spaces.restore(str(backup), replace=True)
     assert (report.cells_damaged, report.erased_again) == (1, 0)
+
+
+def test_a_forgotten_item_stays_forgotten_in_a_restored_backup(tmp_path: Path) -> None:
+    """Also one of which there was an older text; memory is sound, and does not learn it again from the same turn."""
+    world = sqlite_world(tmp_path).with_turns(2)
+    remember(world, id="i-1")
+    remember(world, "Kept", 2, topic="kept", id="i-2")
+    backup = backed_up(world)
+    amend(world, "i-1", CorrectItem(text="Lives in Rome"))
+    forget(world, ForgetTarget(item="i-1"))
+    assert world.runtime.spaces.restore(str(backup), replace=True).erased_again == 1
+    for _ in range(2):
+        assert texts(world, state=ItemFilter.ALL) == ["Kept"]
+        assert world.runtime.memory.show("i-1", View.RAW_OWNER).missing == "erased"
+        assert remember(world).reason == "forgotten"
+        assert world.runtime.evidence.inspect().kinds == {}
+        world.reopened()

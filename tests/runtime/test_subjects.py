@@ -20,16 +20,21 @@ from muniment.events.attributes import (
 )
 from muniment.events.changes import Transition
 from muniment.events.identity import ChatId, SubjectId, TurnId
+from muniment.events.memory_items import ItemPrivacy, MemoryPlane
 from muniment.events.references import Visibility
 from muniment.events.turn import Attribution, Turn
 from muniment.governance.access import Access, Effect
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
+from muniment.memory.amendment import CorrectItem
 from muniment.operations.context.prompt import Composition
+from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.subjects import export_subject as exporting
 from muniment.operations.subjects.export_subject import SubjectFormat
 from muniment.operations.subjects.people_list import SubjectEntry
 from muniment.operations.transcripts.redact import Passage
+from tests.memory.asking import amend, forget, remember
+from tests.memory.items import candidate
 from tests.turns import SUBJECT, answered, asked, plain_turn
 from tests.worlds import World, key_of
 
@@ -260,3 +265,72 @@ def test_turns_of_a_conversation_that_was_erased_are_facts_without_words(world: 
     assert "question" not in str(talk)
     assert "CANARY" not in str(talk)
     assert [turn["turn"]["phase"] for turn in talk["turns"]] == ["erased"]
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+
+def remembered(world: World) -> World:
+    """Let a world know of ada what is in use, corrected, superseded, forgotten, and for operators; something of bob."""
+    world.with_turns(2)
+    remember(world, id="i-1", tags=["tag-1"])
+    remember(world, "Lives in Rome", 2, id="i-2")
+    amend(world, "i-2", CorrectItem(text="Lives in Rome, Italy"))
+    remember(world, "Slow today", topic="state", id="i-3", privacy=ItemPrivacy.OPERATOR_DIAGNOSTIC)
+    remember(world, "A secret", topic="secret", id="i-4")
+    forget(world, ForgetTarget(item="i-4"))
+    bob = candidate("Knows ada", None, subject="bob", id="b-1", entities=["ada"], plane=MemoryPlane.SHARED_FACT)
+    world.runtime.memory.remember([bob], "host")
+    return world
+
+
+def test_an_export_has_every_item_about_a_subject_and_none_about_others(world: World) -> None:
+    """Retired ones with what happened to them, as the view shows it; forgotten and hidden ones are counted."""
+    told = exported(remembered(world), "ada")
+    assert [(one["item"]["id"], one["item"].get("text")) for one in told["memory"]] == [
+        ("i-1", "Lives in Oslo"),
+        ("i-2", "Lives in Rome, Italy"),
+    ]
+    assert told["memory_withheld"] == [{"reason": "erased", "items": 1}, {"reason": "operator_only", "items": 1}]
+    first, second = told["memory"]
+    assert (first["item"]["retired"], first["item"]["successor"], first["item"]["tags"]) == (
+        "superseded",
+        "i-2",
+        ["tag-1"],
+    )
+    assert [step["former_text"] for step in second["revisions"]] == ["Lives in Rome"]
+    assert "evidence" not in first["item"]
+    owner = exported(world, "ada", view=View.RAW_OWNER)
+    assert [one["item"]["id"] for one in owner["memory"]] == ["i-1", "i-2", "i-3"]
+    assert owner["memory"][1]["item"]["evidence"][0]["citation"] == "transcript:default/default/talk#turn=turn-2"
+    assert "secret" not in str(told) + str(owner)
+    bob = exported(world, "bob")
+    assert ([one["item"]["id"] for one in bob["memory"]], bob["conversations"]) == (["b-1"], [])
+
+
+def test_an_export_of_memory_is_on_record_and_in_the_certificate_of_its_erasure(world: World) -> None:
+    told = exported(remembered(world), "ada", recipient="the office", purpose="art. 15")
+    entries = world.runtime.evidence.disclosures().disclosures
+    (entry,) = [one for one in entries if one.plane is not None]
+    assert (entry.kind, entry.subject, entry.plane, entry.views) == ("export.issued", "ada", "long_term", ["export"])
+    assert (entry.recipient, entry.purpose, entry.position) == ("the office", "art. 15", told["recorded"][-1])
+    done = forget(world, ForgetTarget(item="i-2"))
+    assert done.receipt is not None
+    assert f"the certified export issued at position {entry.position}" in done.receipt.outside
+    (after,) = [one for one in world.runtime.evidence.disclosures().disclosures if one.plane is not None]
+    assert after.purpose == "erased", "whatever was written about what is gone, is gone"
+    assert world.runtime.evidence.inspect().findings == []
+
+
+def test_the_page_for_people_has_what_was_remembered(world: World) -> None:
+    remembered(world)
+    remember(world, CANARY, topic=CANARY, id="i-5")
+    page = world.runtime.subjects.export(SubjectId(SUBJECT)).text
+    assert "What was remembered" in page
+    assert "Lives in Rome, Italy" in page
+    assert "Withheld: 1 items, operator_only" in page
+    assert CANARY not in page
+    assert CANARY.replace("<", "&lt;").replace(">", "&gt;").replace("'", "&#x27;") in page
+    document = world.runtime.subjects.export(SubjectId("bob"))
+    assert (document.summary["items"], document.summary["items_withheld"]) == (1, 0)
+    assert "There is nothing" not in document.text

@@ -79,6 +79,23 @@ class Document(Struct, frozen=True, kw_only=True):
     summary: dict[str, str | int | bool | None]
 
 
+class DocumentFile(Struct, frozen=True, kw_only=True):
+    """A file of a folder: its path within that, with slashes, and its text."""
+
+    name: str
+    text: str
+
+
+class DocumentFolder(Struct, frozen=True, kw_only=True):
+    """A report that is a folder of texts. `summary` lists facts about it.
+
+    A transport that writes the folder replaces a file whose first line is that of the new one, and no other.
+    """
+
+    files: list[DocumentFile]
+    summary: dict[str, str | int | bool | None]
+
+
 class JudgedReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A report that judges what it looked at: a transport says the verdict in its own way, as by an exit code."""
 

@@ -96,7 +96,7 @@ class StaleHint(StrEnum):
 
 
 class Retirement(StrEnum):
-    """Why an item was taken out of use. Only what was forgotten is destroyed; the others can be restored."""
+    """Why an item was taken out of use. What was forgotten or replaced is destroyed; the others can be restored."""
 
     SUPERSEDED = "superseded"
     INVALIDATED = "invalidated"
@@ -108,6 +108,7 @@ class Retirement(StrEnum):
     REJECTED = "rejected"  # of a proposal: somebody said no
     PROPOSED = "proposed"  # of a proposal nobody has decided about; no event names it
     POLICY = "policy"  # of the words of a policy; no event names it
+    REPLACED = "replaced"  # an archive took the place of the notebook; nobody asked for it to be forgotten
     RESTORED = "restored"  # the other way round: it is in use again
 
 
@@ -161,12 +162,15 @@ class Audience(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
 class NotebookEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """What an entry is and whom it is known to. `slot` is the keyed digest of the one that a proposal would take.
 
+    `origin` is the name of what it was taken from outside of the log, as of a file.
+
     These are together because a body of more than 15 fields takes another form in MessagePack.
     """
 
     role: EntryRole = EntryRole.ITEM
     slot: str | None = None
     audience: Audience = Audience()
+    origin: str | None = None
 
 
 class ItemMeta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):

@@ -120,6 +120,9 @@ class Candidate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     entities: Annotated[list[str], Meta(description="Canonical names of whom and what it mentions.")] = []
     evidence: Annotated[list[ItemSource], Meta(description="Turns that it rests on.")] = []
     attested: Annotated[bool, Meta(description="Whether the requester vouches for it without evidence.")] = False
+    origin: Annotated[
+        str | None, Meta(description="Name of what it was taken from outside of the store, as of a file.")
+    ] = None
     judgement: Annotated[SemanticJudgement | None, Meta(description="What was judged of its meaning.")] = None
 
     def thousandths(self) -> int:

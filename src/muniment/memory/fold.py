@@ -114,8 +114,10 @@ def folded(item: MemoryItem, changes: Iterable[ItemChange]) -> MemoryItem:
     for change in changes:
         body = change.body
         if isinstance(body, ItemRetired):
+            if item.retired is Retirement.FORGOTTEN:
+                continue  # that somebody asked for it stays true, whatever an archive replaces later
             out = resting(item) if body.cause is Retirement.RESTORED else body.cause
-            is_gone = out is Retirement.FORGOTTEN
+            is_gone = out in DESTROYED
             item = replace(
                 item,
                 retired=out,
@@ -143,6 +145,7 @@ RESTING = {
     EntryRole.PROPOSAL: Retirement.PROPOSED,
     EntryRole.POLICY: Retirement.POLICY,
 }
+DESTROYED = frozenset({Retirement.FORGOTTEN, Retirement.REPLACED})
 REVISED = ("text", "confidence", "privacy", "scope", "stale", "pinned", "confirmed_ms", "audience")
 
 

@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from muniment.events.memory_items import Audience, ItemPrivacy, Retirement
+from muniment.events.memory_items import Audience, ItemMeta, ItemPrivacy, Retirement
 from muniment.events.references import SourceEvidence
 from muniment.memory.fold import MemoryItem
 from muniment.memory.likeness import likeness, normalised
+
+ORIGIN = "origin"  # of what is no turn
 
 
 class MergeOutcome(StrEnum):
@@ -38,7 +40,7 @@ class MergeReason(StrEnum):
 
 
 class Incoming(Struct, frozen=True, kw_only=True):
-    """What of a candidate a merge looks at; `sources` are the turns and messages that it rests on."""
+    """What of a candidate a merge looks at; `sources` is what it rests on (`rests_on`)."""
 
     text: str
     observed_ms: int
@@ -69,16 +71,18 @@ def sources_of(evidence: Iterable[SourceEvidence]) -> frozenset[tuple[str, ...]]
     return frozenset((source.channel, source.conversation, source.turn, source.message or "") for source in evidence)
 
 
+def rests_on(meta: ItemMeta) -> frozenset[tuple[str, ...]]:
+    """Return what an item was learned from: turns and messages, and a file or the like outside of the log."""
+    origin = frozenset[tuple[str, ...]]() if meta.entry.origin is None else frozenset({(ORIGIN, meta.entry.origin)})
+    return sources_of(meta.evidence) | origin
+
+
 def _was_forgotten(incoming: Incoming, item: MemoryItem) -> bool:
     """Tell whether the item was forgotten, and the candidate rests on nothing that it did not rest on.
 
     What somebody attests later, without evidence, is a statement of its own.
     """
-    return (
-        item.retired is Retirement.FORGOTTEN
-        and bool(incoming.sources)
-        and incoming.sources <= sources_of(item.meta.evidence)
-    )
+    return item.retired is Retirement.FORGOTTEN and bool(incoming.sources) and incoming.sources <= rests_on(item.meta)
 
 
 def _says_the_same(incoming: Incoming, item: MemoryItem) -> bool:

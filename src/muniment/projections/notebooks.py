@@ -3,13 +3,17 @@
 A notebook is found by its subject and plane, an item by its id, and the item that is in a slot by kind and topic; all
 three are names (`ledger.name_buckets`), so it is proved what is there and what is not. Where another item takes a slot,
 the former one is found under a name of its own, which leads from one to the next.
+
+An item that an archive brings as forgotten has lost its topic, so nobody knows its slot. It is found by its kind and by
+each turn, or file, that it rests on (decision 0179).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -31,6 +35,7 @@ from muniment.ledger.ledger import SPACE_STREAM, Ledger, OpenedEvent
 from muniment.log.port import Reader, SealedRow, StreamHead
 from muniment.memory.fold import ItemChange, MemoryItem, folded, resting
 from muniment.memory.kinds import slot_topic
+from muniment.memory.merging import rests_on
 from muniment.memory.policies import ENDS, MemoryPolicy
 from muniment.projections.change_positions import ChangePositions
 
@@ -40,6 +45,15 @@ if TYPE_CHECKING:
 
 BATCH = 500
 FEW = 64  # items whose changes are looked up one by one; for more of them all changes of the notebook are read
+Find = Callable[[bytes], int | None]  # where a name leads, in some state of the log
+
+
+class ItemGroup(NamedTuple):
+    """The items of a subject, of one plane and kind."""
+
+    subject: str
+    plane: MemoryPlane
+    kind: ItemKind
 
 
 class Notebooks:
@@ -67,6 +81,10 @@ class Notebooks:
     def former_name(self, slot: bytes, number: int) -> bytes:
         """Return the name of the item that was in a slot, counted from 1 from the oldest on."""
         return self._ledger.name_digest("former slot", slot.hex(), str(number))
+
+    def fence_name(self, whose: ItemGroup, source: tuple[str, ...], number: int) -> bytes:
+        """Return the name of a forgotten item without a slot, of those that rest on this (`rests_on`); from 1 on."""
+        return self._ledger.name_digest("forgotten", whose.plane, whose.subject, whose.kind, str(number), *source)
 
     def head(self, reader: Reader, subject: str, plane: MemoryPlane) -> StreamHead | None:
         """Return the head of a notebook, or None when there is none."""
@@ -98,12 +116,33 @@ class Notebooks:
 
     def in_slot(self, reader: Reader, slot: bytes) -> list[MemoryItem]:
         """Return the item that is in a slot and those that were, the newest first."""
+        positions = self.slot_positions(partial(self._ledger.names.find, reader), slot)
+        return [self.at(reader, position) for position in reversed(positions)]
+
+    def forgotten_from(self, reader: Reader, subject: str, plane: MemoryPlane, meta: ItemMeta) -> list[MemoryItem]:
+        """Return the forgotten items without a slot that may rest on all that an item rests on, the oldest first."""
+        find, whose = partial(self._ledger.names.find, reader), ItemGroup(subject, plane, meta.kind)
+        positions = [at for source in sorted(rests_on(meta))[:1] for at in self.fenced_positions(find, whose, source)]
+        return [self.at(reader, position) for position in positions]
+
+    def slot_positions(self, find: Find, slot: bytes) -> list[int]:
+        """Return the positions of the items that are or were in a slot, the oldest first."""
         positions: list[int] = []
-        while (before := self._ledger.names.find(reader, self.former_name(slot, len(positions) + 1))) is not None:
+        while (before := find(self.former_name(slot, len(positions) + 1))) is not None:
             positions.append(before)
-        now = self._ledger.names.find(reader, slot)
-        history = positions if now is None else [*positions, now]
-        return [self.at(reader, position) for position in reversed(history)]
+        now = find(slot)
+        return positions if now is None else [*positions, now]
+
+    def fenced_positions(self, find: Find, whose: ItemGroup, source: tuple[str, ...]) -> list[int]:
+        """Return the positions of forgotten items without a slot that rest on this, the oldest first."""
+        positions: list[int] = []
+        while (found := find(self.fence_name(whose, source, len(positions) + 1))) is not None:
+            positions.append(found)
+        return positions
+
+    def former_streams(self, reader: Reader, subject: str, plane: MemoryPlane) -> list[int]:
+        """Return the streams that a notebook had before archives took its place, oldest first."""
+        return self.transcript.formers(reader, self.notebook_name(subject, plane))
 
     # --- folding ------------------------------------------------------------------------------------------------------
 

@@ -146,14 +146,18 @@ class Transcript:
     def former_digest(self, digest: bytes, number: int) -> bytes:
         """Return the digest under which is found what an archive has replaced.
 
-        `digest` is the one that it was found by. A conversation's former streams are numbered from 1 in the order in
-        which they were replaced; what was in such a stream has the number of the stream.
+        `digest` is the one that it was found by. The former streams of a conversation or notebook are numbered from 1
+        in the order in which they were replaced; what was in such a stream has the number of the stream.
         """
         return self._ledger.name_digest("former", digest.hex(), str(number))
 
     def former_streams(self, reader: Reader, key: ConversationKey) -> list[int]:
         """Return the streams that a conversation had before archives took its place, oldest first."""
-        digest, streams = self.conversation_digest(key.channel, key.conversation), list[int]()
+        return self.formers(reader, self.conversation_digest(key.channel, key.conversation))
+
+    def formers(self, reader: Reader, digest: bytes) -> list[int]:
+        """Return the streams that were found by a digest before archives took their place, oldest first."""
+        streams = list[int]()
         while (stream := self._ledger.names.find(reader, self.former_digest(digest, len(streams) + 1))) is not None:
             streams.append(stream)
         return streams

@@ -272,7 +272,10 @@ class RestatedLog:
             "recipient": self._words.maybe("recipient", meta.export.recipient),
             "purpose": self._words.maybe("purpose", meta.export.purpose),
         }
-        names = self._names[event.header.about["stream"]]
+        names = self._names.get(event.header.about["stream"])
+        if names is None:  # of a notebook
+            yield from self._left_out(event, meta)
+            return
         yield _command("evidence.export", conversation=names, view=meta.export.view, **grant)
 
     def _revealed(self, event: LiveEvent, meta: ContentRevealed) -> Iterator[Command]:

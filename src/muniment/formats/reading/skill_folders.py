@@ -17,14 +17,14 @@ import io
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from heapq import nsmallest
 from itertools import islice
 from pathlib import Path
 
 from msgspec import Struct
 
-from muniment.errors import FileUnavailable, LimitExceeded
+from muniment.errors import LimitExceeded
+from muniment.formats.reading.beneath import directory_beneath, file_beneath, problem_of
 from muniment.formats.reading.source_files import LINK, NO_FILE, text_of
 from muniment.memory.skill_file import SKILL_FILE, SKILL_FILE_BYTES_MAX, SkillFlaw, SkillSummary, skill_summary
 
@@ -47,10 +47,6 @@ CHANGED = "changed_meanwhile"
 FINGERPRINT = b"muniment/agent-skill/1"
 FILE_KIND, LINK_KIND, OTHER_KIND = b"f", b"l", b"o"
 LENGTH_BYTES = 8
-
-_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe that is there instead of a file does not block
-_BENEATH = _READ | os.O_NOFOLLOW
-_NO_ACCESS_TIME = getattr(os, "O_NOATIME", 0)  # only Linux has it
 
 
 class AgentSkill(Struct, frozen=True, kw_only=True):
@@ -101,7 +97,7 @@ def skill_report(directories: Sequence[Path]) -> SkillReport:
     skipped = left_out = 0
     for number, path in enumerate(directories):
         try:
-            with _directory(path) as mounted:
+            with directory_beneath(path) as mounted:
                 folders, others = _folders(mounted)
                 skipped += others
                 if len(folders) > SKILLS_MAX:
@@ -114,7 +110,7 @@ def skill_report(directories: Sequence[Path]) -> SkillReport:
                     findings += reading.findings
                     left_out += reading.left_out
         except (OSError, ValueError) as fault:
-            findings.append(SkillFinding(directory=number, reason=_problem(fault)))
+            findings.append(SkillFinding(directory=number, reason=problem_of(fault)))
     return SkillReport(skills=list(skills.values()), findings=findings, skipped=skipped, findings_left_out=left_out)
 
 
@@ -168,14 +164,14 @@ class _SkillReading:
             if stat.S_ISLNK(os.stat(self._folder, dir_fd=mounted, follow_symlinks=False).st_mode):
                 self.note(LINK)
                 return None
-            with _directory(self._folder, mounted) as opened:
+            with directory_beneath(self._folder, mounted) as opened:
                 content = self._skill_file(opened)
                 summary = None if content is None else self._summary(content)
                 if content is None or summary is None:
                     return None
                 self._walk(opened, "", 1, content)
         except OSError as fault:
-            self.note(_problem(fault))
+            self.note(problem_of(fault))
             return None
         return AgentSkill(
             directory=self._directory,
@@ -194,12 +190,12 @@ class _SkillReading:
             if not stat.S_ISREG(mode):
                 self.note(LINK if stat.S_ISLNK(mode) else NO_FILE, SKILL_FILE)
                 return None
-            with _file(SKILL_FILE, opened) as file:
+            with file_beneath(SKILL_FILE, opened) as file:
                 return file.read(SKILL_FILE_BYTES_MAX + 1)
         except FileNotFoundError:
             self.note(NO_SKILL_FILE)
         except OSError as fault:
-            self.note(_problem(fault), SKILL_FILE)
+            self.note(problem_of(fault), SKILL_FILE)
         return None
 
     def _summary(self, content: bytes) -> SkillSummary | None:
@@ -236,13 +232,13 @@ class _SkillReading:
                 elif depth == DEPTH_MAX:
                     self._lack(TOO_DEEP, path, DEPTH_MAX)
                 else:
-                    with _directory(entry.name, opened) as inner:
+                    with directory_beneath(entry.name, opened) as inner:
                         self._walk(inner, f"{path}/", depth + 1, content)
             except OSError as fault:
-                self._lack(_problem(fault), path)
+                self._lack(problem_of(fault), path)
 
     def _hash(self, opened: int, name: str, path: str) -> None:
-        with _file(name, opened) as file:
+        with file_beneath(name, opened) as file:
             size = os.fstat(file.fileno()).st_size
             if self._bytes + size > SKILL_BYTES_MAX:
                 self._lack(SkillFlaw.TOO_LARGE, path, SKILL_BYTES_MAX)
@@ -276,30 +272,3 @@ def digest_of(file: io.RawIOBase | io.BufferedIOBase, size: int) -> bytes | None
         digest.update(chunk)
         left -= len(chunk)
     return None if left else digest.digest()
-
-
-@contextmanager
-def _directory(path: Path | str, beneath: int | None = None) -> Iterator[int]:
-    """Open a directory, beneath another one or from where we are; a link only where nothing is above."""
-    opened = _opened(path, (_READ if beneath is None else _BENEATH) | os.O_DIRECTORY, beneath)
-    try:
-        yield opened
-    finally:
-        os.close(opened)
-
-
-def _file(name: str, beneath: int) -> io.BufferedReader:
-    return open(_opened(name, _BENEATH, beneath), "rb")
-
-
-def _opened(path: Path | str, flags: int, beneath: int | None) -> int:
-    """Open a path and leave its time of access, where that is allowed: it is for owners alone."""
-    try:
-        return os.open(path, flags | _NO_ACCESS_TIME, dir_fd=beneath)
-    except PermissionError:
-        return os.open(path, flags, dir_fd=beneath)
-
-
-def _problem(fault: OSError | ValueError) -> str:
-    """Return the word for a fault of the operating system."""
-    return FileUnavailable.because(fault, at="directory").problem or FileUnavailable.code

@@ -20,7 +20,7 @@ from muniment.events.message import (
 )
 from muniment.formats.writing.markdown import escaped
 from muniment.formats.writing.pages import ExportedTurn, as_json
-from muniment.formats.writing.subject_pages import SubjectConversation, SubjectDocument, SubjectTurn
+from muniment.formats.writing.subject_pages import SubjectConversation, SubjectDocument, SubjectItem, SubjectTurn
 from muniment.governance.slices import RedactionItem, SliceMessage
 from muniment.kernel.times import written
 
@@ -35,6 +35,8 @@ section { border-top: 1px solid #ccc; margin-top: 2rem; }
 .faint { color: #666; } .withheld { color: #8a4b00; font-style: italic; }
 </style></head><body>
 """
+HEADING = frozenset({"subject", "plane", "kind", "topic", "text"})  # members of an item that stand above the others
+TIME = "_ms"
 END = "</body></html>\n"
 
 
@@ -48,15 +50,51 @@ def subject_html(document: SubjectDocument) -> Iterator[str]:
         ("Exported", written(document.exported_ms)),
         ("Conversations", str(len(document.conversations))),
         ("Turns", str(sum(len(one.turns) for one in document.conversations))),
+        ("Memory items", str(len(document.memory))),
         ("Recipient", document.recipient),
         ("Purpose", document.purpose),
     ]
     yield from _list(f"{name}: {_text(value)}" for name, value in facts if value is not None)
-    if not document.conversations:
+    if not document.conversations and not document.memory and not document.memory_withheld:
         yield "<p>There is nothing about this subject.</p>\n"
     for conversation in document.conversations:
         yield from _conversation(conversation)
+    if document.memory or document.memory_withheld:
+        yield from _memory(document)
     yield END
+
+
+def _memory(document: SubjectDocument) -> Iterator[str]:
+    yield "<section><h2>What was remembered</h2>\n"
+    for one in document.memory:
+        yield from _item(one)
+    yield from _list(
+        f'<span class="withheld">Withheld: {each.items} items, {_text(each.reason)}</span>'
+        for each in document.memory_withheld
+    )
+    yield "</section>\n"
+
+
+def _item(one: SubjectItem) -> Iterator[str]:
+    item = one.item
+    about = f"{item['plane']}, {item['kind']}: {item.get('topic', item['id'])}"
+    yield f"<h3>{_text(about)}</h3>\n"
+    if "text" in item:
+        yield _pre(item["text"])
+    yield from _list(_fact(name, value) for name, value in item.items() if name not in HEADING)
+    if one.revisions:
+        yield "<p>What happened to it:</p>\n"
+        yield from _list("; ".join(_fact(name, value) for name, value in each.items()) for each in one.revisions)
+
+
+def _fact(name: str, value: object) -> str:
+    """Return a member of an item or of its history; times for people, everything else as it is."""
+    shown = value if isinstance(value, str) else as_json(value)
+    if name.endswith(TIME) and isinstance(value, int):
+        name, shown = name.removesuffix(TIME), written(value)
+    if name == "evidence" and isinstance(value, list):
+        shown = ", ".join(f"{source['citation']} ({source['phase']})" for source in value)
+    return f"{name.replace('_', ' ').capitalize()}: {_text(shown)}"
 
 
 def _conversation(one: SubjectConversation) -> Iterator[str]:

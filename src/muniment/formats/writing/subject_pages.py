@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct
 
 from muniment.events.identity import ConversationKey
 from muniment.governance.slices import RedactionItem, SliceTurn
-from muniment.governance.views import View
+from muniment.governance.views import Reason, View
 
 
 class SubjectTurn(Struct, frozen=True, kw_only=True):
@@ -53,6 +55,20 @@ class SubjectConversation(Struct, frozen=True, kw_only=True, omit_defaults=True)
     received: list[TurnsReceived] = []
 
 
+class SubjectItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A memory item about the subject and what happened to it, as `memory.show` tells both."""
+
+    item: dict[str, Any]
+    revisions: list[dict[str, Any]] = []
+
+
+class WithheldItems(Struct, frozen=True, kw_only=True):
+    """How many memory items about the subject the view does not show, and why."""
+
+    reason: Reason
+    items: int
+
+
 class SubjectDocument(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Everything about a subject, as a view shows it. `recorded` has the positions that put this export on record."""
 
@@ -61,6 +77,8 @@ class SubjectDocument(Struct, frozen=True, kw_only=True, omit_defaults=True):
     view: View
     exported_ms: int
     conversations: list[SubjectConversation]
+    memory: list[SubjectItem] = []
+    memory_withheld: list[WithheldItems] = []
     recipient: str | None = None
     purpose: str | None = None
     recorded: list[int] = []

@@ -12,14 +12,10 @@ from muniment.declaration.session import Session
 from muniment.events.archive import ArchiveScope, ImportMode, PrivateMaterial
 from muniment.events.identity import ConversationId
 from muniment.governance.views import View
+from muniment.operations.archives.archive_appender import ArchiveImportReport
 from muniment.operations.archives.document import ArchiveRoot, going_back
 from muniment.operations.archives.export_archive import ArchiveReport, export_archive
-from muniment.operations.archives.import_archive import (
-    ArchiveFile,
-    ArchiveImportReport,
-    import_archive,
-    inspect_archive,
-)
+from muniment.operations.archives.import_archive import ArchiveFile, import_archive, inspect_archive
 from muniment.operations.archives.scopes import check_into
 from muniment.operations.parameters import SealedBy
 
@@ -57,15 +53,16 @@ class Archives(Group):
         ],
         scope: Annotated[ArchiveScope, Meta(description="What to export.")],
         private: Annotated[
-            PrivateMaterial, Meta(description="Whether text, aliases, attributes and derived references are included.")
+            PrivateMaterial, Meta(description="Whether text, aliases, attributes, references and memory are included.")
         ] = PrivateMaterial.EXCLUDE,
         sealed_by: SealedBy = None,
     ) -> ArchiveReport:
         """Export a part of the open space as an archive: an encrypted file that another space can import.
 
-        `scope` is the part of one subject (conversations whose turns all have this mounted subject), the shared part
-        (all others), or one conversation. Without `private`, text, aliases, attributes and derived references are left
-        out together; turns are then archived like erased ones: who, when and what happened. Messages of soul governance
+        `scope` is the part of one subject (its memory, and the conversations whose turns all have this mounted
+        subject), the shared part (all other conversations), or one conversation. Without `private`, text, aliases,
+        attributes, derived references and memory are left out together; turns are then archived like erased ones: who,
+        when and what happened. Messages of soul governance
         are never exported. Keys are never in an archive. Appends `archive.exported` once the file was read back. The
         same part gives the same root digest again. Raises `file.taken`, `file.unavailable`, `access.denied` for content
         without the raw_owner view.
@@ -111,9 +108,10 @@ class Archives(Group):
         """Import an archive: all of it in one step, or nothing.
 
         `scope` and `private` must be those of the archive. `bootstrap` requires that the scope is empty here; `restore`
-        replaces it: those conversations are erased, and their names lead to the imported ones. `into` gives one
-        conversation another id. Events keep their times and get new keys; other scopes are not touched. The content of
-        a turn that was erased here does not come back: the turn is imported as erased. Appends the events of the
+        replaces it: those conversations are erased, and their names lead to the imported ones. So is the memory of the
+        subject, unless the archive says nothing of memory. `into` gives one conversation another id. Events keep their
+        times and get new keys; other scopes are not touched. What was erased or forgotten here does not come back: it
+        is imported without content. Appends the events of the
         archive and `archive.imported`. Needs the right to administer as well. Raises `archive.refused` for a file that
         fails a check or is not the requested one, `archive.conflict` for what blocks the import (a hold or a legal
         minimum too), `key.wrong`.

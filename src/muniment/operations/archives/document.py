@@ -1,21 +1,24 @@
-"""The document of an archive: JSON lines, the root first, then each conversation and its events.
+"""The document of an archive: JSON lines, the root first, then each conversation, then each notebook, and its events.
 
     {"schema":"muniment/archive/1","scope":{...},"private":"include","documents":1,"events":3,"bytes":812,"digest":"..."}
     {"channel":"default","conversation":"talk","t":1700000000000}
     {"kind":"turn.committed","t":1700000001000,"turn":1,"meta":{...},"content":{...}}
     {"attachment":"message/0/content/1","chunk":"..."}
     {"kind":"turn.lifecycle","t":1700000002000,"reason":"mask","refs":{"turn":1},"target":1,"meta":{...}}
+    {"subject":"ada","plane":"long_term","t":1700000003000}
+    {"kind":"item.recorded","t":1700000003000,"turn":1,"meta":{...},"content":{...}}
 
 A document is a conversation; conversations come in the order of channel and id. Its line stands for the event that
-opened it, which is its event 1. `bytes` and `digest` (SHA-256, 64 hexadecimal digits) are those of everything behind
-the root line, line ends included. The chunks of attachments stand before the turn that they belong to, one a line, in
-the order of its fields; the turn says how large they are, and nothing of their roots, which depend on keys.
-Zeros behind the last line fill the document up, so that the size of a file tells little of its content. Bodies are as
-in `schemas/events`; bytes are base64.
+opened it, which is its event 1. Notebooks come behind the conversations, in the order of their planes; `notebooks` in
+the root counts them, and is missing from an archive that says nothing of memory (decision 0179). `bytes` and `digest`
+(SHA-256, 64 hexadecimal digits) are those of everything behind the root line, line ends included. The chunks of
+attachments stand before the turn that they belong to, one a line, in the order of its fields; the turn says how large
+they are, and nothing of their roots, which depend on keys. Zeros behind the last line fill the document up, so that the
+size of a file tells little of its content. Bodies are as in `schemas/events`; bytes are base64.
 Nothing that depends on keys or places is in it: no positions, leaves, salts or keyed digests. A reference to a position
 in the same stream is the number of that event in the conversation; a derived reference has neither the name of the
-space nor a digest of leaves. So the same part of a space gives the same document
-in every store.
+space nor a digest of leaves, and the evidence of an item no name of the space. So the same part of a space gives the
+same document in every store.
 """
 
 from __future__ import annotations
@@ -36,6 +39,7 @@ from muniment.crypto.envelope import Envelope, parse_envelope
 from muniment.crypto.stream import SealedReader
 from muniment.errors import ArchiveRefused, Corrupt, LimitExceeded
 from muniment.events.archive import ArchiveScope, PrivateMaterial
+from muniment.events.memory_items import MemoryPlane
 from muniment.events.records import EventKind
 from muniment.governance.admission import OBSERVED_MS_MAX
 from muniment.operations.outfile import outside
@@ -56,6 +60,8 @@ ARCHIVED = frozenset({
     EventKind.ATTR_RECORDED,
     EventKind.REF_DERIVED,
 })  # fmt: skip
+# kinds that stand in a notebook, behind the event that opened it; a notebook is private material as a whole
+ITEM_KINDS = frozenset({EventKind.ITEM_RECORDED, EventKind.ITEM_REVISED, EventKind.ITEM_RETIRED})
 # kinds that are private material as a whole
 PRIVATE_KINDS = frozenset({EventKind.ALIAS_RECORDED, EventKind.ATTR_RECORDED, EventKind.REF_DERIVED})
 # references that are positions of events of the same stream
@@ -65,13 +71,14 @@ Count = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 Number = Annotated[int, Meta(ge=1, le=2**53 - 1)]
 
 
-class ArchiveRoot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What an archive says of itself in its first line."""
+class ArchiveRoot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What an archive says of itself in its first line. Without `notebooks` it says nothing of memory."""
 
     schema: str
     scope: ArchiveScope
     private: PrivateMaterial
     documents: Count
+    notebooks: Count | None = None
     events: Count
     bytes: Count
     digest: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
@@ -85,8 +92,19 @@ class DocumentLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     t: Count
 
 
+class NotebookLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A notebook: whose memory items it has, of which plane, and when it was opened."""
+
+    subject: str
+    plane: MemoryPlane
+    t: Count
+
+
 class EventLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """An event of a conversation. `turn` is the sequence of a turn, `target` that of the turn that it speaks of."""
+    """An event of a conversation or notebook.
+
+    `turn` is the sequence of a turn or the number of an item, `target` that of the one that it speaks of.
+    """
 
     kind: str
     t: Count
@@ -106,8 +124,8 @@ class ChunkLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 _encoder = msgspec.json.Encoder(order="deterministic")
-_root, _document, _event, _chunk = (
-    msgspec.json.Decoder(kind) for kind in (ArchiveRoot, DocumentLine, EventLine, ChunkLine)
+_root, _document, _notebook, _event, _chunk = (
+    msgspec.json.Decoder(kind) for kind in (ArchiveRoot, DocumentLine, NotebookLine, EventLine, ChunkLine)
 )
 
 
@@ -134,23 +152,26 @@ class Tally:
     def __init__(self) -> None:
         self._hash: Hash = hashlib.sha256()
         self.documents = 0
+        self.notebooks = 0
         self.events = 0
         self.bytes = 0
 
     def take(self, line: bytes) -> None:
-        """Count a line; each stands for an event or a chunk, one that opens a conversation for a document too."""
+        """Count a line; each stands for an event or a chunk, one that opens a conversation or notebook for that too."""
         self._hash.update(line)
         self.bytes += len(line)
         self.documents += opens_document(line)
+        self.notebooks += opens_notebook(line)
         self.events += not holds_chunk(line)
 
-    def root(self, scope: ArchiveScope, private: PrivateMaterial) -> ArchiveRoot:
-        """Return the root over what was counted."""
+    def root(self, scope: ArchiveScope, private: PrivateMaterial, *, has_memory: bool) -> ArchiveRoot:
+        """Return the root over what was counted; `has_memory`: of an archive that says something of memory."""
         return ArchiveRoot(
             schema=SCHEMA,
             scope=scope,
             private=private,
             documents=self.documents,
+            notebooks=self.notebooks if has_memory else None,
             events=self.events,
             bytes=self.bytes,
             digest=self._hash.hexdigest(),
@@ -158,8 +179,13 @@ class Tally:
 
 
 def opens_document(line: bytes) -> bool:
-    """Tell whether a line is that of a conversation; any other is that of an event."""
+    """Tell whether a line is that of a conversation."""
     return line.startswith(b'{"channel":')
+
+
+def opens_notebook(line: bytes) -> bool:
+    """Tell whether a line is that of a notebook."""
+    return line.startswith(b'{"subject":')
 
 
 def holds_chunk(line: bytes) -> bool:
@@ -167,7 +193,7 @@ def holds_chunk(line: bytes) -> bool:
     return line.startswith(b'{"attachment":')
 
 
-def line_of(value: ArchiveRoot | DocumentLine | EventLine | ChunkLine) -> bytes:
+def line_of(value: ArchiveRoot | DocumentLine | NotebookLine | EventLine | ChunkLine) -> bytes:
     """Return a line with its end."""
     return _encoder.encode(value) + b"\n"
 
@@ -210,6 +236,14 @@ def parse_document(line: bytes, number: int) -> DocumentLine:
     """Return the conversation that a line opens."""
     document: DocumentLine = _parsed(_document, line, number)
     return document
+
+
+def parse_notebook(line: bytes, number: int) -> NotebookLine:
+    """Return the notebook that a line opens."""
+    notebook: NotebookLine = _parsed(_notebook, line, number)
+    if notebook.t > OBSERVED_MS_MAX:
+        raise ArchiveRefused(at=f"line {number}", problem="time")
+    return notebook
 
 
 def parse_event(line: bytes, number: int) -> EventLine:

@@ -1,6 +1,6 @@
-"""Writing an archive: conversation by conversation into a sealed spool, then root and spool into the document.
+"""Writing an archive: one conversation or notebook after the other into a sealed spool, then root and spool.
 
-Each conversation is one snapshot of the log, so that an erasure waits for no more than one. The document is read back
+Each of them is one snapshot of the log, so that an erasure waits for no more than one. The document is read back
 and checked like any that comes in before it gets its name; before that, an event says that it was written.
 """
 
@@ -34,8 +34,9 @@ from muniment.operations.archives.document import (
     opened_document,
     padding,
 )
-from muniment.operations.archives.omissions import ArchiveOmissions, LeftOutContent
-from muniment.operations.archives.scopes import checked, conversations
+from muniment.operations.archives.notebook_lines import notebook_lines
+from muniment.operations.archives.omissions import ArchiveOmissions, LeftOutContent, OmissionReason
+from muniment.operations.archives.scopes import checked, conversations, holds_memory, notebooks_of
 from muniment.operations.outfile import OutFile, outside, reading
 
 SPOOL_CONTEXT = b"muniment/archive/spool"
@@ -44,11 +45,13 @@ SPOOL_CONTEXT = b"muniment/archive/spool"
 class ArchiveReport(Struct, frozen=True, kw_only=True):
     """An archive that was written and read back. `position` is that of the event that says so.
 
-    `left_out` counts turns whose content is not in it, and messages of them and of others, by reason.
+    `items` counts memory items. `left_out` counts turns whose content is not in it, messages of them and of others, and
+    items without their words, by reason.
     """
 
     root: ArchiveRoot
     turns: int
+    items: int
     left_out: list[LeftOutContent]
     file: str
     bytes: int
@@ -105,6 +108,7 @@ def export_archive(
     return ArchiveReport(
         root=root,
         turns=check.turns,
+        items=len(check.items),
         left_out=part.left_out.counts(),
         file=str(file.path),
         bytes=size,
@@ -127,11 +131,13 @@ def _gather(session: Session, part: ScopePart, spool: OutFile, key: bytes) -> Ar
     space, tally = session.space, Tally()
     with space.ledger.reader() as reader:
         scoped = conversations(space, reader, part.scope)
+        notebooks = notebooks_of(space, reader, part.scope)
         part.through = reader.frontier().size - 1
     with spool.writing() as file:
         sealed = SealedWriter(file, key, space.sources.entropy.take(SALT_BYTES), SPOOL_CONTEXT)
+        count = len(scoped) + len(notebooks)
         for done, conversation in enumerate(scoped):
-            session.progress("archive", done, len(scoped))
+            session.progress("archive", done, count)
             names = conversation.key
             opening = DocumentLine(channel=names.channel, conversation=names.conversation, t=conversation.t)
             with space.ledger.reader() as reader:
@@ -141,6 +147,21 @@ def _gather(session: Session, part: ScopePart, spool: OutFile, key: bytes) -> Ar
                     data = line_of(line)
                     tally.take(data)
                     sealed.write(data)
+        has_memory = holds_memory(part.scope, part.private)
+        for done, (notebook, _) in enumerate(notebooks, start=len(scoped)):
+            session.progress("archive", done, count)
+            with space.ledger.reader() as reader:
+                part.through = max(part.through, reader.frontier().size - 1)
+                head = space.notebooks.head(reader, notebook.subject, notebook.plane)
+                if head is None:  # an archive took its place meanwhile
+                    continue
+                if not has_memory:
+                    part.left_out.items(OmissionReason.PRIVATE, head.turns)
+                    continue
+                for told in notebook_lines(space, reader, head, part.left_out):
+                    data = line_of(told)
+                    tally.take(data)
+                    sealed.write(data)
         sealed.finish()
-    session.progress("archive", len(scoped), len(scoped))
-    return tally.root(part.scope, part.private)
+    session.progress("archive", count, count)
+    return tally.root(part.scope, part.private, has_memory=has_memory)

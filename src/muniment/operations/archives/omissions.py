@@ -26,14 +26,16 @@ class OmissionReason(StrEnum):
     ERASED = "erased"
     PRIVATE = "private"
     SOUL_GOVERNANCE = "soul_governance"
+    NO_ITEM = "no_item"  # a proposal, or the words of a policy of memory
 
 
-class LeftOutContent(Struct, frozen=True, kw_only=True):
-    """Content that an archive leaves out for one reason: of whole turns, and of messages (those of the turns too)."""
+class LeftOutContent(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Content that an archive leaves out for one reason: whole turns, messages (those of the turns too) and items."""
 
     reason: OmissionReason
     turns: int
     messages: int
+    items: int = 0
 
 
 class ArchiveOmissions:
@@ -42,6 +44,7 @@ class ArchiveOmissions:
     def __init__(self) -> None:
         self._turns: Counter[OmissionReason] = Counter()
         self._messages: Counter[OmissionReason] = Counter()
+        self._items: Counter[OmissionReason] = Counter()
 
     def whole(self, reason: OmissionReason, meta: TurnMeta) -> None:
         """Count a turn whose content is left out."""
@@ -52,12 +55,21 @@ class ArchiveOmissions:
         """Count messages of a turn that are left out alone."""
         self._messages[reason] += sum(1 for _ in places)
 
+    def items(self, reason: OmissionReason, count: int) -> None:
+        """Count memory items whose words are left out."""
+        self._items[reason] += count
+
     def counts(self) -> list[LeftOutContent]:
         """Return the counts, without reasons that do not occur."""
         return [
-            LeftOutContent(reason=reason, turns=self._turns[reason], messages=self._messages[reason])
+            LeftOutContent(
+                reason=reason,
+                turns=self._turns[reason],
+                messages=self._messages[reason],
+                items=self._items[reason],
+            )
             for reason in OmissionReason
-            if self._turns[reason] or self._messages[reason]
+            if self._turns[reason] or self._messages[reason] or self._items[reason]
         ]
 
 

@@ -1,8 +1,9 @@
-"""Making room for an archive: conversations that are here give up their names, and their words are erased.
+"""Making room for an archive: conversations and notebooks that are here give up their names and their words.
 
-A log takes nothing back. What an archive replaces stays in the log as an erased conversation, with every proof, in a
-stream that its names do not lead to any more; the names lead to the stream that the archive opens (decision 0092).
-What anybody had asked to be erased in it fences this archive and every later one; what a replacement erases does not.
+A log takes nothing back. What an archive replaces stays in the log as an erased conversation or notebook, with every
+proof, in a stream that its names do not lead to any more; the names lead to the stream that the archive opens (decision
+0092). What anybody had asked to be erased or forgotten in it fences this archive and every later one; what a
+replacement erases does not.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from msgspec import Struct
 from muniment.errors import ArchiveConflict
 from muniment.events.changes import OMITTED, REPLACED, LifecycleRequest, Transition, TurnLifecycle, TurnSpan, span_of
 from muniment.events.identity import ConversationKey
+from muniment.events.memory_items import ItemMeta, ItemRetired, Retirement
 from muniment.events.records import AliasRecorded, EventKind, TurnMeta
 from muniment.governance.custody import Rule
 from muniment.ledger.drafts import Change
@@ -22,7 +24,7 @@ from muniment.log.port import Reader, SealedRow, StreamHead
 from muniment.operations.approvals.gate import GuardedAct, known_approvals
 from muniment.operations.archives.archive_lines import REQUESTER
 from muniment.operations.lifecycle.guard import Guard
-from muniment.operations.lifecycle.scope import Turns
+from muniment.operations.lifecycle.scope import NotebookKey, StreamKey, Turns
 from muniment.projections.space_words import lost_in_space
 from muniment.space.space import Space
 
@@ -77,16 +79,31 @@ class Replacing:
 
         Raises `ArchiveConflict` while a hold or a legal minimum keeps anything of it.
         """
+        transcript = self._space.transcript
+        names = transcript.conversation_digest(key.channel, key.conversation)
+        request = LifecycleRequest(reason=REASON, requester=REQUESTER, requested_ms=self._now_ms)
+        return self._retire(key, stream, names, EventKind.TURN_LIFECYCLE, TurnLifecycle(request=request))
+
+    def retire_notebook(self, key: NotebookKey, stream: int) -> int:
+        """Destroy what the items of a notebook say and take its names from it; return how many items it had.
+
+        The names of slots stay: they lead to what was there before, as after any other item. Raises `ArchiveConflict`
+        as `retire` does.
+        """
+        request = LifecycleRequest(reason=REASON, requester=REQUESTER, requested_ms=self._now_ms)
+        body = ItemRetired(request=request, cause=Retirement.REPLACED)
+        name = self._space.notebooks.notebook_name(key.subject, key.plane)
+        return self._retire(key, stream, name, EventKind.ITEM_RETIRED, body)
+
+    def _retire(
+        self, key: StreamKey, stream: int, name: bytes, kind: EventKind, body: TurnLifecycle | ItemRetired
+    ) -> int:
         writer, transcript = self._writer, self._space.transcript
         head = check_holds(self._space, writer.tx, key, stream)
-        request = LifecycleRequest(reason=REASON, requester=REQUESTER, requested_ms=self._now_ms)
         refs = {REPLACED: 1, "through": head.turns}
-        body = TurnLifecycle(request=request)
-        writer.change(Change(EventKind.TURN_LIFECYCLE, self._now_ms, body, refs, Transition.ERASE), stream)
+        writer.change(Change(kind, self._now_ms, body, refs, Transition.ERASE), stream)
         writer.flush()
-        number = len(transcript.former_streams(writer.tx, key)) + 1
-        digest = transcript.conversation_digest(key.channel, key.conversation)
-        writer.rename(digest, transcript.former_digest(digest, number))
+        writer.rename(name, transcript.former_digest(name, len(transcript.formers(writer.tx, name)) + 1))
         for row in writer.tx.in_stream(stream, 2, head.seq):
             if row.content is not None and not self._says_why(row):
                 writer.destroy_content(row)
@@ -108,16 +125,17 @@ class Replacing:
         header, _ = self._space.ledger.header(row)
         return header.reason == Transition.ERASE and "message" not in header.refs
 
-    def _name_of(self, key: ConversationKey, meta: object) -> bytes | None:
-        if isinstance(meta, TurnMeta):
-            return self._space.transcript.turn_digest(key, meta.delivery.turn)
+    def _name_of(self, key: StreamKey, meta: object) -> bytes | None:
+        transcript = self._space.transcript
+        if isinstance(meta, TurnMeta) and isinstance(key, ConversationKey):
+            return transcript.turn_digest(key, meta.delivery.turn)
         if isinstance(meta, AliasRecorded):
-            return self._space.transcript.alias_digest(meta.subject, meta.channel, meta.chat)
-        return None
+            return transcript.alias_digest(meta.subject, meta.channel, meta.chat)
+        return self._space.notebooks.item_name(meta.item) if isinstance(meta, ItemMeta) else None
 
 
-def check_holds(space: Space, reader: Reader, key: ConversationKey, stream: int) -> StreamHead:
-    """Return the head of a conversation that nothing keeps from being replaced; what does is an `ArchiveConflict`.
+def check_holds(space: Space, reader: Reader, key: StreamKey, stream: int) -> StreamHead:
+    """Return the head of a conversation or notebook that nothing keeps from being replaced, or `ArchiveConflict`.
 
     A hold in its own stream would be left behind with it, so that it keeps even what has no words any more.
     """

@@ -1,7 +1,8 @@
-"""Scopes: which conversations an archive is about, and who may ask for it.
+"""Scopes: which conversations and notebooks an archive is about, and who may ask for it.
 
 Each conversation is in exactly one of the scopes that cut a space into parts: that of a subject, when all of its turns
-have this mounted subject, or the shared one. A conversation by its names is a scope of its own.
+have this mounted subject, or the shared one. A conversation by its names is a scope of its own. A notebook is in the
+scope of its subject.
 """
 
 from __future__ import annotations
@@ -10,17 +11,20 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from muniment.errors import AccessDenied, InvalidInput
-from muniment.events.archive import ArchiveScope, ScopeKind
-from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationId, ConversationKey, check_name
+from muniment.events.archive import ArchiveScope, PrivateMaterial, ScopeKind
+from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationId, ConversationKey, SubjectId, check_name
+from muniment.events.memory_items import MemoryPlane
 from muniment.events.records import TurnMeta
 from muniment.governance.access import Access
 from muniment.governance.phases import Phase
-from muniment.log.port import Reader
+from muniment.log.port import Reader, StreamHead
+from muniment.operations.lifecycle.scope import NotebookKey
 
 if TYPE_CHECKING:
     from muniment.space.space import Space
 
 PAGE_TURNS = 500
+IN_ORDER = sorted(MemoryPlane)  # of the notebooks of an archive
 
 
 class ScopedConversation(NamedTuple):
@@ -89,6 +93,21 @@ def conversations(space: Space, reader: Reader, scope: ArchiveScope) -> list[Sco
         if wanted and space.transcript.is_current(reader, row):
             found.append(ScopedConversation(key, row.stream, row.time))
     return sorted(found, key=lambda one: (one.key.channel, one.key.conversation))
+
+
+def holds_memory(scope: ArchiveScope, private: PrivateMaterial) -> bool:
+    """Tell whether an archive that is written says something of memory: of a subject, with private material."""
+    return scope.kind is ScopeKind.SUBJECT and private is PrivateMaterial.INCLUDE
+
+
+def notebooks_of(space: Space, reader: Reader, scope: ArchiveScope) -> list[tuple[NotebookKey, StreamHead]]:
+    """Return the notebooks of a scope as they are found now, in the order of their planes."""
+    if scope.kind is not ScopeKind.SUBJECT or scope.subject is None:
+        return []
+    heads = ((plane, space.notebooks.head(reader, scope.subject, plane)) for plane in IN_ORDER)
+    return [
+        (NotebookKey(subject=SubjectId(scope.subject), plane=plane), head) for plane, head in heads if head is not None
+    ]
 
 
 def mounted_subjects(space: Space, reader: Reader, stream: int) -> Iterable[str]:

@@ -22,7 +22,8 @@ from muniment.events.disclosures import (
     ErasureRefused,
 )
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId
-from muniment.events.records import EventKind, ExportIssued
+from muniment.events.memory_items import MemoryPlane, NotebookOpened
+from muniment.events.records import ConversationOpened, EventKind, ExportIssued, MetaBody
 from muniment.ledger.ledger import SPACE_STREAM, OpenedEvent
 from muniment.log.port import Reader
 from muniment.operations.evidence.recipients import REACHES
@@ -43,7 +44,8 @@ DISCLOSURES = frozenset({*REACHES, *ASKED, EventKind.ACCESS_DENIED})
 class DisclosureEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One disclosure, or one that was refused.
 
-    `export.issued`: `conversation` up to its event `through`, under the view in `views`, to `recipient` for `purpose`.
+    `export.issued`: `conversation`, or what is remembered of `subject` in `plane`, up to its event `through`, under the
+    view in `views`, to `recipient` for `purpose`.
     `content.exported`: the same by another `way`: a bundle, a document, the receipt of `turn`, or a backup of the log
     up to the position `through`. `archive.exported`: the conversations of `scope`, with private material or without.
     `content.revealed`: `turn` or one `message` of it, to `requester` for `reason`, whose access had `views`.
@@ -62,6 +64,7 @@ class DisclosureEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: EventKind
     at_ms: int
     conversation: ConversationKey | None = None
+    plane: MemoryPlane | None = None
     through: int | None = None
     turn: TurnId | None = None
     sequence: int | None = None
@@ -121,7 +124,10 @@ def entry_of(space: Space, reader: Reader, event: OpenedEvent, refs: dict[str, i
         scope = meta.archive.scope
         return replace(entry, scope=scope, private=meta.archive.private, through=refs.get("through"))
     stream = refs.get("stream")
-    key = None if stream is None else _key_of(space, reader, stream)
+    opened = None if stream is None else _opening(space, reader, stream)
+    key = _key_of(opened) if isinstance(opened, ConversationOpened) else None
+    if isinstance(opened, NotebookOpened):
+        entry = replace(entry, subject=opened.subject, plane=opened.plane)
     if isinstance(meta, ErasureRefused | ApprovalSet | ApprovalRequested | ApprovalDecided):
         return _asked(space, replace(entry, conversation=key), event, refs)
     entry = replace(entry, conversation=key, through=refs.get("through"))
@@ -130,7 +136,11 @@ def entry_of(space: Space, reader: Reader, event: OpenedEvent, refs: dict[str, i
     if isinstance(meta, ExportIssued):
         grant = meta.export
         return replace(
-            entry, views=[grant.view], recipient=grant.recipient, purpose=grant.purpose, subject=grant.subject
+            entry,
+            views=[grant.view],
+            recipient=grant.recipient,
+            purpose=grant.purpose,
+            subject=grant.subject or entry.subject,
         )
     if "turn" in refs:
         assert key is not None, "a turn is one of a conversation"
@@ -138,9 +148,9 @@ def entry_of(space: Space, reader: Reader, event: OpenedEvent, refs: dict[str, i
         entry = replace(entry, turn=TurnId(read.record.meta.delivery.turn), sequence=refs["turn"])
     if isinstance(meta, ContentExported):
         sent, caller = meta.export, meta.caller
-        views = [] if sent.view is None else [sent.view]
+        views, subject = [] if sent.view is None else [sent.view], caller.subject or entry.subject
         told = {"way": sent.way, "turns": sent.turns, "recipient": sent.recipient, "purpose": sent.purpose}
-        return replace(entry, views=views, subject=caller.subject, **told)
+        return replace(entry, views=views, subject=subject, **told)
     assert isinstance(meta, ContentRevealed), "the table has no other kinds"
     return replace(
         entry,
@@ -193,10 +203,13 @@ def _of_reading(entry: DisclosureEntry, meta: ContextIssued | ContentRead, refs:
     )
 
 
-def _key_of(space: Space, reader: Reader, stream: int) -> ConversationKey:
-    """Return the key of the conversation whose stream this is."""
+def _opening(space: Space, reader: Reader, stream: int) -> MetaBody:
+    """Return what opened a stream: a conversation or a notebook."""
     row = reader.sealed(stream)
     if row is None:
         raise Corrupt(at=f"position {stream}", problem="rows_missing")
-    names = space.transcript.names(row)
+    return space.ledger.open(row).meta
+
+
+def _key_of(names: ConversationOpened) -> ConversationKey:
     return ConversationKey(conversation=ConversationId(names.conversation), channel=Channel(names.channel))

@@ -31,7 +31,7 @@ def check_candidates(session: Session, candidates: list[Candidate]) -> None:
 def check_candidate(session: Session, candidate: Candidate, at: str) -> None:
     """Refuse malformed names, subjects that the caller may not speak for, and statements that are too long."""
     session.access.require_subjects(candidate.subject)
-    for name, text in (("subject", candidate.subject), ("id", candidate.id)):
+    for name, text in (("subject", candidate.subject), ("id", candidate.id), ("origin", candidate.origin)):
         if text is not None:
             check_name(text, at=f"{at}.{name}")
     check_audience(candidate.audience, candidate.plane, candidate.subject, f"{at}.audience")

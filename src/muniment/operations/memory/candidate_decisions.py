@@ -68,7 +68,9 @@ class CandidateDecisions:
             return RememberedCandidate(decision=ruling, reason=SUPPRESSED_BY_POLICY, changed=False, policy=policy.id)
         if not prepared.rests_on_nothing_hidden(self._space, self._reader):
             return RememberedCandidate(decision=Ruling.REFUSE, reason=EVIDENCE_HIDDEN, changed=False)
+        told = prepared.candidate
         history = notebooks.in_slot(self._reader, prepared.slot)
+        history += notebooks.forgotten_from(self._reader, told.subject, told.plane, prepared.meta)
         merge = merged(prepared.incoming, history)
         decided = _merged(merge, history)
         return self._with_room(prepared, decided) if merge.outcome is MergeOutcome.RECORDED else decided

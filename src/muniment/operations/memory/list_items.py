@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, UnknownPlace
 from muniment.events.identity import SubjectId, check_name
-from muniment.events.memory_items import ItemRetired, ItemRevised, Retirement
+from muniment.events.memory_items import ItemRetired, ItemRevised
 from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.item_visibility import SHOWS_EVIDENCE, SHOWS_STATEMENTS, hides_item
 from muniment.governance.views import Reason, View
@@ -103,7 +103,7 @@ def show_item(session: Session, item: str, view: View, as_of_ms: int | None) -> 
         if then is None:
             raise UnknownPlace(at="item")
         hidden = hides_item(view, then.privacy)
-        if hidden is not None or known.retired is Retirement.FORGOTTEN:
+        if hidden is not None or known.text is None:
             return ItemDetail(missing=hidden or Reason.ERASED)
         changes = [
             change
@@ -111,10 +111,10 @@ def show_item(session: Session, item: str, view: View, as_of_ms: int | None) -> 
             if as_of_ms is None or change.time_ms <= as_of_ms
         ]
         shower = ItemShower(space, reader, view, session.access.subject)
-        return ItemDetail(item=shower.shown(then), revisions=list(_history(shower, then, changes)))
+        return ItemDetail(item=shower.shown(then), revisions=list(history_of(shower, then, changes)))
 
 
-def _history(shower: ItemShower, item: MemoryItem, changes: Iterable[ItemChange]) -> Iterator[ItemRevision]:
+def history_of(shower: ItemShower, item: MemoryItem, changes: Iterable[ItemChange]) -> Iterator[ItemRevision]:
     """Yield what happened to an item, as the view shows it."""
     assert item.content is not None, "an item that is shown has words"
     tells_words, tells_origin = shower.view in SHOWS_STATEMENTS, shower.view in SHOWS_EVIDENCE

@@ -6,7 +6,16 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from muniment.declaration.operation import Effect, Family, Group, operation
+from muniment.declaration.operation import (
+    DocumentFolder,
+    Effect,
+    Family,
+    Group,
+    SecondRight,
+    Uploads,
+    operation,
+    sources_of,
+)
 from muniment.declaration.session import Session
 from muniment.events.identity import SubjectId, check_name
 from muniment.governance.views import View
@@ -15,6 +24,8 @@ from muniment.memory.candidate import Candidate
 from muniment.operations.memory.amend import AmendReport, AskedAmendment, amend
 from muniment.operations.memory.forget import ForgetReport, forget
 from muniment.operations.memory.forget_targets import ForgetTarget
+from muniment.operations.memory.import_notes import MemoryImport, NotesImport, import_notes
+from muniment.operations.memory.journal import OnDay, journal
 from muniment.operations.memory.list_items import ItemDetail, ListedItems, list_items, show_item
 from muniment.operations.memory.prompt_report import AskedBlock, BlockComposition, PromptBlock
 from muniment.operations.memory.recall_report import (
@@ -166,6 +177,54 @@ class MemoryGroup(Group):
         request = requested(self._session, reason, requester)
         asked = AskedAmendment(item=item, amendment=amendment, request=request, expected=expected, run=run)
         return amend(self._session, asked, dry_run=dry_run)
+
+    @operation(Effect.READ, family=Family.EXPORT, request="JournalRequest")
+    def journal(
+        self,
+        subject: Annotated[SubjectId, Meta(description="Subject of the items.")],
+        day_ms: OnDay = None,
+        view: ThroughView = View.EXPORT,
+    ) -> DocumentFolder:
+        """Write the memory of a subject as a folder of Markdown: what is known, and day by day.
+
+        In a folder of its own for each subject: `MEMORY.md` by kind, `USER.md` with profile, preferences and
+        relationships, and `memory/YYYY-MM-DD.md` with what was observed on a day: diary, summaries, and what was
+        remembered. Items in use alone, as the view shows them; nothing that they say can end its entry. The same items
+        give the same bytes, and `memory.import` reads them back. The store records it as `content.exported`. A command
+        writes the files below the directory in `--out`, and replaces earlier versions of them alone. Raises
+        `access.denied`, and `request.limit_exceeded` for more than 64 MiB.
+        """
+        return journal(self._session, subject, view, day_ms)
+
+    @operation(
+        Effect.APPEND,
+        family=Family.IMPORT,
+        also=(SecondRight(effect=Effect.ADMIN),),
+        idempotent=True,
+        request="ImportMemoryRequest",
+    )
+    def import_(
+        self,
+        file: Annotated[Uploads, Meta(description="Folders with MEMORY.md, USER.md, memory/*.md, or such files.")],
+        subject: Annotated[SubjectId, Meta(description="Subject that the statements are about.")],
+        requester: Requester,
+        run: Annotated[str | None, Meta(description="Name of the run; recorded.")] = None,
+        dry_run: DryRun = False,
+    ) -> MemoryImport:
+        """Import memory that is kept as Markdown: a journal of a store, or the notes of other programs.
+
+        Entries of lists and paragraphs are statements. Headings say of which kind, and with dates when; `USER.md` is
+        about the subject, a file of a day is a diary. They are judged as in `memory.remember`, with the source type
+        `imported`, medium confidence, and the requester vouching for them. An entry of a journal is the item of its id;
+        if somebody changed its words, a newer statement. A repeat adds nothing, and what was forgotten of a file does
+        not come back from it. The report says what became of each file, with the lines that are no statements or were
+        refused. No link in a folder is followed; a file may have 1 MiB.
+
+        Needs the right to administer as well, because a path can name any file of the machine. Raises
+        `request.invalid`, `access.denied`.
+        """
+        asked = NotesImport(subject=subject, requester=requester, run=run, dry_run=dry_run)
+        return import_notes(self._session, sources_of(file), asked)
 
     @operation(Effect.ERASE, family=Family.LIFECYCLE, idempotent=True, request="ForgetRequest")
     def forget(

@@ -11,7 +11,7 @@ from muniment.memory.candidate import Candidate, Ruling, RulingReason, ruling
 from muniment.memory.fold import MemoryItem
 from muniment.memory.kinds import WHOLE, kind_named
 from muniment.memory.likeness import normalised
-from muniment.memory.merging import Incoming, sources_of
+from muniment.memory.merging import Incoming, rests_on
 from muniment.memory.policies import Statement
 from muniment.operations.memory.item_sources import Derived, derived_from
 from muniment.operations.memory.source_phases import is_gone, source_phase
@@ -68,7 +68,7 @@ class PreparedItem(NamedTuple):
             confidence=self.meta.confidence,
             privacy=self.meta.privacy,
             audience=self.meta.entry.audience,
-            sources=sources_of(self.meta.evidence),
+            sources=rests_on(self.meta),
         )
 
     @property
@@ -122,7 +122,7 @@ def _meta(
         expires_ms=candidate.expires_ms or 0,
         evidence=[derivation.body.source for derivation in derivations],
         run=writing.run,
-        entry=NotebookEntry(audience=candidate.audience.kept()),
+        entry=NotebookEntry(audience=candidate.audience.kept(), origin=candidate.origin),
     )
 
 

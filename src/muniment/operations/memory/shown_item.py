@@ -77,6 +77,7 @@ class ShownItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     successor: str | None = None
     writer: str | None = None
     audience: Audience | None = None
+    origin: str | None = None
     evidence: list[ShownEvidence] = []
 
 
@@ -127,6 +128,7 @@ class ItemShower:
             successor=self.known(item.successor),
             writer=meta.writer if tells_origin else None,
             audience=item.audience if tells_origin and item.audience != ALL and owns else None,
+            origin=meta.entry.origin if tells_origin else None,
             evidence=[
                 ShownEvidence(citation=citation(source), phase=phase)
                 for source, phase in zip(meta.evidence, phases, strict=True)

@@ -1,8 +1,10 @@
 """Everything about a subject, for the subject: an answer to a request for access.
 
 1. The catalogue knows the turns: those of the subject, and those in which it speaks or is named by the attribution.
-2. `export.issued` is appended for each conversation, so that the export is on record before anything is returned.
-3. The turns are read and cut by the view, with their attributes; what is withheld is listed with its reason.
+2. `export.issued` is appended for each conversation and each notebook of the subject, so that the export is on record
+   before anything is returned.
+3. The turns are read and cut by the view, with their attributes; what is withheld is listed with its reason. So are the
+   memory items about the subject, with their history; those that the view does not show are counted.
 4. What was done to these turns, and who received them, is read from the log.
 """
 
@@ -18,14 +20,14 @@ from muniment.declaration.operation import Document
 from muniment.declaration.session import Session
 from muniment.errors import LimitExceeded
 from muniment.events.identity import Channel, ConversationId, ConversationKey, check_name
-from muniment.events.records import EventKind, ExportGrant, ExportIssued
+from muniment.events.records import ExportGrant
 from muniment.formats.writing.subject_html import subject_html
 from muniment.formats.writing.subject_pages import SubjectConversation, SubjectDocument
 from muniment.governance.views import View
-from muniment.ledger.drafts import draft
-from muniment.ledger.ledger import SPACE_STREAM, Writer
 from muniment.operations.conversations.glance import Glance
+from muniment.operations.subjects.on_record import on_record
 from muniment.operations.subjects.received import received_by
+from muniment.operations.subjects.subject_items import items_as_shown, notebook_streams
 from muniment.operations.subjects.subject_turns import SubjectTurns, changes_of, chats_of, turns_as_shown
 from muniment.projections.conversation import Conversation
 from muniment.projections.conversation_catalogue import CaughtUpCatalogue
@@ -59,7 +61,11 @@ def export_subject(session: Session, request: SubjectRequest) -> Document:
     session.access.require_subjects(request.subject)
     with session.space.catalogue.caught_up(session.progress) as caught:
         found = list(_found(session, caught, request))
-    recorded = _on_record(session, request, [each.stream for each in found])
+    streams = [each.stream for each in found] + notebook_streams(session, request.subject)
+    grant = ExportGrant(
+        view=request.view, recipient=request.recipient, purpose=request.purpose, subject=request.subject
+    )
+    recorded = on_record(session, grant, streams)
     document = _document(session, request, found, recorded)
     if request.format is SubjectFormat.HTML:
         media_type, text = "text/html", _bounded(subject_html(document))
@@ -74,7 +80,9 @@ def export_subject(session: Session, request: SubjectRequest) -> Document:
             "view": request.view,
             "conversations": len(document.conversations),
             "turns": len(turns),
+            "items": len(document.memory),
             "withheld": sum(len(turn.withheld) for turn in turns),
+            "items_withheld": sum(each.items for each in document.memory_withheld),
             "recorded": len(recorded),
             "bytes": len(text.encode()),
         },
@@ -96,29 +104,6 @@ def _found(session: Session, caught: CaughtUpCatalogue, request: SubjectRequest)
                 yield SubjectTurns(key, one.stream, one.people.turns_of(person), glance.title(one))
 
 
-def _on_record(session: Session, request: SubjectRequest, streams: list[int]) -> list[int]:
-    """Append `export.issued` for each conversation, in one step; return the positions."""
-    if not streams:
-        return []
-    space = session.space
-    now_ms = space.sources.clock.now_ms()
-    grant = ExportGrant(
-        view=request.view, recipient=request.recipient, purpose=request.purpose, subject=request.subject
-    )
-    events = [
-        draft(space.sources.entropy, EventKind.EXPORT_ISSUED, now_ms, ExportIssued(export=grant)) for _ in streams
-    ]
-
-    def plan(writer: Writer) -> list[int]:
-        positions: list[int] = []
-        for event, stream in zip(events, streams, strict=True):
-            refs = {"stream": stream, "through": space.transcript.head(writer.tx, stream).seq}
-            positions.append(writer.append(event, stream=SPACE_STREAM, refs=refs).position)
-        return positions
-
-    return space.ledger.transact(plan)
-
-
 def _document(
     session: Session, request: SubjectRequest, found: list[SubjectTurns], recorded: list[int]
 ) -> SubjectDocument:
@@ -126,6 +111,7 @@ def _document(
     conversations: list[SubjectConversation] = []
     with session.space.ledger.reader() as reader:
         chats = chats_of(session, reader, request.subject)
+        memory = items_as_shown(session, reader, request.subject, request.view)
         for done, each in enumerate(found, start=1):
             conversation = Conversation(session.space.transcript, reader, each.key, each.stream)
             conversations.append(
@@ -145,6 +131,8 @@ def _document(
         view=request.view,
         exported_ms=session.space.sources.clock.now_ms(),
         conversations=conversations,
+        memory=memory.items,
+        memory_withheld=memory.withheld,
         recipient=request.recipient,
         purpose=request.purpose,
         recorded=recorded,

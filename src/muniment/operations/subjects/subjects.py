@@ -59,10 +59,11 @@ class Subjects(Group):
         """Export everything about a subject, to answer a request for access.
 
         Has every turn of the subject and every turn in which it speaks or is named, as the view shows them, with their
-        attributes; what is withheld, with reasons; what was done to these turns later; and who received them. First
-        appends `export.issued` for each conversation, with recipient and purpose. A subject of which nothing is known
-        gives an empty document. Raises `access.denied` for another subject than that of the access, and
-        `request.limit_exceeded` for a document of more than 64 MiB.
+        attributes; what is withheld, with reasons; what was done to these turns later; and who received them. Has every
+        memory item about the subject with its history, too; items about others that name the subject stay with those.
+        First appends `export.issued` for each conversation and notebook, with recipient and purpose. A subject of which
+        nothing is known gives an empty document. Raises `access.denied` for another subject than that of the access,
+        and `request.limit_exceeded` for a document of more than 64 MiB.
         """
         request = SubjectRequest(subject=subject, format=format, view=view, recipient=recipient, purpose=purpose)
         return export_subject(self._session, request)

@@ -16,7 +16,15 @@ import click
 import msgspec
 from msgspec import Struct
 
-from muniment.declaration.operation import Document, JudgedReport, Operation, ResultTable, bound, perform
+from muniment.declaration.operation import (
+    Document,
+    DocumentFolder,
+    JudgedReport,
+    Operation,
+    ResultTable,
+    bound,
+    perform,
+)
 from muniment.declaration.surfaces import MANNERS
 from muniment.errors import InvalidInput, NotConfirmed
 from muniment.events.changes import Transition
@@ -30,6 +38,7 @@ from muniment.transports.cli.fields import (
     upload_field,
     word_for,
 )
+from muniment.transports.cli.folders import hand_over_folder
 from muniment.transports.cli.opening import opened
 from muniment.transports.cli.output import page_on, require_writable, write_csv, write_json, write_private
 from muniment.transports.cli.plain_page import OutputPage
@@ -67,6 +76,10 @@ def command_of(operation: Operation, name: str | None = None) -> click.Command:
             )
         )
 
+    if operation.report is DocumentFolder:
+        own.append(
+            click.Option(["--out"], metavar="DIR", help="Write the files below a directory, readable by you alone.")
+        )
     if issubclass(operation.report, ResultTable):
         own.append(click.Option(["--csv"], is_flag=True, help="Write the rows as CSV."))
     command = Verb(
@@ -110,12 +123,14 @@ class Verb(click.Command):
             raise
         if MANNERS[operation.effect].destroys and not typed["yes"] and not typed.get("dry_run"):
             _ask(door, operation, request)
-        if typed.get("out") is not None:
+        if typed.get("out") is not None and operation.report is not DocumentFolder:
             require_writable(Path(typed["out"]))
         with opened(door, operation) as runtime:
             report = perform(getattr(runtime, operation.group), operation, request, upload)
         if isinstance(report, Document):
             _hand_over(report, typed["out"], as_json=door.as_json)
+        elif isinstance(report, DocumentFolder):
+            hand_over_folder(report, typed["out"], as_json=door.as_json)
         elif typed.get("csv"):
             write_csv(report)
         elif door.as_json:

@@ -1,0 +1,184 @@
+"""Import memory that is kept as Markdown: statements become candidates, and are judged as any others are.
+
+The requester vouches for them, and the file is what they rest on: what was forgotten of a file does not come back from
+it. An entry of a journal of ours is the item of its id. Where that is there already, nothing happens; where somebody
+has changed what it says, that is a newer statement.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from muniment.declaration.operation import JudgedReport
+from muniment.declaration.session import Session
+from muniment.errors import InvalidInput, Kind, LimitExceeded
+from muniment.events.identity import SubjectId, check_name
+from muniment.formats.reading.memory_folders import MemoryFile, memory_files
+from muniment.formats.reading.memory_notes import FlawedNote, Statement, memory_notes
+from muniment.governance.views import View
+from muniment.memory.candidate import Candidate
+from muniment.memory.likeness import normalised
+from muniment.memory.merging import MergeReason
+from muniment.operations.memory.candidate_checks import check_candidate
+from muniment.operations.memory.candidate_decisions import ALREADY_RECORDED
+from muniment.operations.memory.noted_candidates import candidate_of
+from muniment.operations.memory.remember import remember
+from muniment.operations.memory.shown_item import ItemShower
+
+REPORTED_MAX = 100  # lines of a file in each list; counts are always whole
+RECORDED, DUPLICATES, REFUSED = "recorded", "duplicates", "refused"
+# reason -> how it counts; all others are refusals
+COUNTED_AS: dict[str, str] = {
+    MergeReason.FREE_SLOT: RECORDED,
+    MergeReason.NEWER: RECORDED,
+    ALREADY_RECORDED: DUPLICATES,
+    MergeReason.SAME_TEXT: DUPLICATES,
+    MergeReason.SAME_WORDS: DUPLICATES,
+}
+
+
+class RefusedStatement(Struct, frozen=True, kw_only=True):
+    """A statement that became no item: where it begins, and why."""
+
+    line: int
+    reason: str
+
+
+class ImportedNotes(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of a file: its statements are `recorded`, were there before (`duplicates`), or are `refused`.
+
+    `unread` says why the whole file was not read. `refused_lines` and `flaws` list the first 100 of their kind;
+    `not_understood` counts all lines that are no statement.
+    """
+
+    name: str
+    statements: int = 0
+    recorded: int = 0
+    duplicates: int = 0
+    refused: int = 0
+    not_understood: int = 0
+    unread: str | None = None
+    refused_lines: list[RefusedStatement] = []
+    flaws: list[FlawedNote] = []
+
+
+class MemoryImport(JudgedReport, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of each file, in their order, and of all statements; of a dry run, what would become of them."""
+
+    dry_run: bool
+    recorded: int
+    duplicates: int
+    refused: int
+    not_understood: int
+    files: list[ImportedNotes]
+
+    @property
+    def verdict(self) -> Kind | None:
+        """Say that something is wrong where a file was not read."""
+        return Kind.INVALID if any(file.unread is not None for file in self.files) else None
+
+
+class NotesImport(Struct, frozen=True, kw_only=True):
+    """Whose memory is imported, who vouches for it, in which run, and whether it is only tried."""
+
+    subject: SubjectId
+    requester: str
+    run: str | None
+    dry_run: bool
+
+
+def import_notes(session: Session, given: Sequence[BinaryIO | Path], asked: NotesImport) -> MemoryImport:
+    """Import all files; each batch of statements is one step, and a repeat adds nothing."""
+    session.access.require_subjects(asked.subject)
+    for at, name in (("subject", asked.subject), ("requester", asked.requester), ("run", asked.run)):
+        if name is not None:
+            check_name(name, at=at)
+    files = [_imported(session, file, asked) for file in memory_files(given)]
+    return MemoryImport(
+        dry_run=asked.dry_run,
+        recorded=sum(file.recorded for file in files),
+        duplicates=sum(file.duplicates for file in files),
+        refused=sum(file.refused for file in files),
+        not_understood=sum(file.not_understood for file in files),
+        files=files,
+    )
+
+
+def _imported(session: Session, file: MemoryFile, asked: NotesImport) -> ImportedNotes:
+    if file.content is None:
+        return ImportedNotes(name=file.name, unread=file.reason)
+    notes = memory_notes(file.name, file.content)
+    if any(flaw.line == 0 for flaw in notes.flaws):
+        return ImportedNotes(name=file.name, unread=notes.flaws[0].reason)
+    counts: Counter[str] = Counter()
+    refused: list[RefusedStatement] = []
+    for statement, reason in _outcomes(session, file.name, notes.statements, asked):
+        counts[COUNTED_AS.get(reason, REFUSED)] += 1
+        if reason not in COUNTED_AS:
+            refused.append(RefusedStatement(line=statement.line, reason=reason))
+    return ImportedNotes(
+        name=file.name,
+        statements=len(notes.statements),
+        recorded=counts[RECORDED],
+        duplicates=counts[DUPLICATES],
+        refused=counts[REFUSED],
+        not_understood=len(notes.flaws),
+        refused_lines=sorted(refused, key=lambda one: one.line)[:REPORTED_MAX],
+        flaws=notes.flaws[:REPORTED_MAX],
+    )
+
+
+def _outcomes(
+    session: Session, origin: str, statements: Sequence[Statement], asked: NotesImport
+) -> Iterator[tuple[Statement, str]]:
+    """Yield every statement with the reason of what became of it, in batches."""
+    size = session.space.limits.candidates_max
+    for start in range(0, len(statements), size):
+        batch: list[tuple[Statement, Candidate]] = []
+        for statement in statements[start : start + size]:
+            candidate, known = candidate_of(statement, origin, asked.subject), _known(session, statement, asked.subject)
+            if isinstance(known, str):
+                yield statement, known
+                continue
+            candidate = candidate if known else replace(candidate, id=None)
+            try:
+                check_candidate(session, candidate, "statement")
+            except (InvalidInput, LimitExceeded) as refused:
+                yield statement, refused.problem or refused.code
+            else:
+                batch.append((statement, candidate))
+        if batch:
+            given = [candidate for _, candidate in batch]
+            report = remember(session, given, asked.requester, asked.run, dry_run=asked.dry_run)
+            for (statement, _), decided in zip(batch, report.candidates, strict=True):
+                yield statement, decided.reason
+
+
+def _known(session: Session, statement: Statement, subject: SubjectId) -> str | bool:
+    """Return what becomes of an entry whose item is here; for all others, whether its id may be kept.
+
+    What an entry shows may have markers that a view puts in the place of personal data; that is no change.
+    """
+    own, space = statement.own, session.space
+    if own is None:
+        return True
+    with space.ledger.reader() as reader:
+        item = space.notebooks.item(reader, own.note.id)
+        if item is None:
+            return True
+        if (item.subject, item.plane, item.meta.kind) != (subject, own.note.plane, own.note.kind):
+            return False
+        if item.text is None or item.content is None:
+            return MergeReason.FORGOTTEN.value
+        for view in View:
+            shower = ItemShower(space, reader, view)
+            shown = (shower.text(item.content.topic, subject), normalised(shower.text(item.text, subject)))
+            if shown == (own.topic, normalised(own.text)):
+                return ALREADY_RECORDED
+    return False
