@@ -93,12 +93,13 @@ class Notebooks:
 
     def in_slot(self, reader: Reader, slot: bytes) -> list[MemoryItem]:
         """Return the item that is in a slot and those that were, the newest first."""
+        now = self._ledger.names.find(reader, slot)
+        if now is None:  # nobody ever was: who takes a slot from another item is in it from then on
+            return []
         positions: list[int] = []
         while (before := self._ledger.names.find(reader, self.former_name(slot, len(positions) + 1))) is not None:
             positions.append(before)
-        now = self._ledger.names.find(reader, slot)
-        history = positions if now is None else [*positions, now]
-        return [self.at(reader, position) for position in reversed(history)]
+        return [self.at(reader, position) for position in reversed([*positions, now])]
 
     # --- folding ------------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,9 @@ are one transaction; so are all candidates of a request.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -80,30 +83,45 @@ def remember(
             prepared_item(session, reader, candidate, writing, f"candidates[{number}]")
             for number, candidate in enumerate(candidates)
         ]
-        decided = [_decided(space, reader, each) for each in prepared]
+        decisions = [_decided(space, reader, each, is_prepared_here=True) for each in prepared]
+        seal = reader.log_seal()
+    decided = [decision.told for decision in decisions]
     if not dry_run and not all(isinstance(each, Undecided) for each in prepared):
-        decided = space.ledger.transact(lambda writer: [_recorded(space, writer, each, writing) for each in prepared])
+        listed = list(zip(prepared, decisions, strict=True))
+        decided = space.ledger.transact(lambda writer: _recorded(space, writer, listed, writing, seal))
     return RememberReport(dry_run=dry_run, recorded=sum(one.changed for one in decided), candidates=decided)
 
 
 # --- deciding ---------------------------------------------------------------------------------------------------------
 
 
-def _decided(space: Space, reader: Reader, prepared: PreparedItem | Undecided) -> RememberedCandidate:
-    """Return what would become of a candidate in this state of the log."""
+class Decision(NamedTuple):
+    """What would become of a candidate in one state of the log, with the items of its slot there, the newest first."""
+
+    told: RememberedCandidate
+    history: Sequence[MemoryItem] = ()
+
+
+def _decided(
+    space: Space, reader: Reader, prepared: PreparedItem | Undecided, *, is_prepared_here: bool = False
+) -> Decision:
+    """Return what would become of a candidate in this state of the log; `is_prepared_here`: it was prepared in it."""
     if isinstance(prepared, Undecided):
-        return RememberedCandidate(decision=prepared.ruling, reason=prepared.reason.value, changed=False)
+        return Decision(RememberedCandidate(decision=prepared.ruling, reason=prepared.reason.value, changed=False))
     known = _known(space, reader, prepared)
     if known is not None:
-        return known
-    if not prepared.rests_on_nothing_hidden(space, reader):
-        return RememberedCandidate(decision=Ruling.REFUSE, reason=EVIDENCE_HIDDEN, changed=False)
+        return Decision(known)
+    shown = prepared.rested_on_nothing_hidden if is_prepared_here else prepared.rests_on_nothing_hidden(space, reader)
+    if not shown:
+        return Decision(RememberedCandidate(decision=Ruling.REFUSE, reason=EVIDENCE_HIDDEN, changed=False))
     history = space.notebooks.in_slot(reader, prepared.slot)
-    return _merged(merged(prepared.incoming, history), history)
+    return Decision(_merged(merged(prepared.incoming, history), history), history)
 
 
 def _known(space: Space, reader: Reader, prepared: PreparedItem) -> RememberedCandidate | None:
     """Return what a repeat gets: the item of its id, if that says the same; another one is a `Conflict`."""
+    if prepared.candidate.id is None:  # it was just drawn
+        return None
     item = space.notebooks.item(reader, prepared.meta.item)
     if item is None:
         return None
@@ -118,7 +136,7 @@ def _known(space: Space, reader: Reader, prepared: PreparedItem) -> RememberedCa
     )
 
 
-def _merged(merge: Merge, history: list[MemoryItem]) -> RememberedCandidate:
+def _merged(merge: Merge, history: Sequence[MemoryItem]) -> RememberedCandidate:
     """Return what a merge decided, before anything is recorded."""
     present = in_use(history)
     return RememberedCandidate(
@@ -135,20 +153,42 @@ def _merged(merge: Merge, history: list[MemoryItem]) -> RememberedCandidate:
 
 
 def _recorded(
-    space: Space, writer: Writer, prepared: PreparedItem | Undecided, writing: Writing
-) -> RememberedCandidate:
-    """Decide on the present state of the slot, and record."""
-    writer.flush()  # the slot may have been taken in the same request
-    decided = _decided(space, writer.tx, prepared)
-    if isinstance(prepared, Undecided) or decided.decision is not Ruling.ACCEPT or decided.item is not None:
-        return decided
-    position = record_item(space, writer, prepared, decided.reason, writing)
-    return replace(decided, changed=True, item=prepared.meta.item, position=position)
+    space: Space,
+    writer: Writer,
+    prepared: list[tuple[PreparedItem | Undecided, Decision]],
+    writing: Writing,
+    seal: bytes,
+) -> list[RememberedCandidate]:
+    """Record candidates, each as was decided in the state of that seal, or, where anything changed since, as it is."""
+    is_same, taken = writer.tx.log_seal() == seal, set[str | bytes]()  # what this request has written
+    recorded: list[RememberedCandidate] = []
+    for each, before in prepared:
+        decision = before
+        if isinstance(each, PreparedItem) and not (is_same and taken.isdisjoint((each.slot, each.meta.item))):
+            writer.flush()
+            decision = _decided(space, writer.tx, each)
+        told = decision.told
+        if isinstance(each, PreparedItem) and told.decision is Ruling.ACCEPT and told.item is None:
+            position = record_item(space, writer, each, told.reason, writing, decision.history)
+            told = replace(told, changed=True, item=each.meta.item, position=position)
+            taken |= {each.slot, each.meta.item}
+        recorded.append(told)
+    return recorded
 
 
-def record_item(space: Space, writer: Writer, prepared: PreparedItem, why: str, writing: Writing) -> int:
-    """Record an item in its slot, and retire the one that is there; return its position."""
-    history, stream = space.notebooks.in_slot(writer.tx, prepared.slot), _notebook(space, writer, prepared, writing)
+def record_item(
+    space: Space,
+    writer: Writer,
+    prepared: PreparedItem,
+    why: str,
+    writing: Writing,
+    history: Sequence[MemoryItem],
+) -> int:
+    """Record an item in its slot, and retire the one that is there; return its position.
+
+    `history` are the items of the slot, the newest first.
+    """
+    stream = _notebook(space, writer, prepared, writing)
     positions: Positions = {}
     for derivation in prepared.derivations:
         append_derivation(space, writer, derivation, positions)
