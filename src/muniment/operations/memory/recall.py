@@ -74,7 +74,7 @@ def recall(session: Session, asked: AskedRecall, view: View) -> Recollection:
         ranked = _ranked(asked, [messages, items], question.asked_ms)
         fitting = [each for each in ranked if each.recalled.relevance >= asked.ranking.least_relevance]
         selected = fitting[: asked.limit]
-        shower = ItemShower(space, opened.reader, view)
+        shower = ItemShower(space, opened.reader, view, opened.sources)
         hits = [_hit(each, shower, explain=asked.ranking.explain) for each in selected]
         counts = {**messages.counts, **items.counts}
         planes = [
@@ -153,7 +153,7 @@ def _with_item(hit: RecallHit, item: MemoryItem, shower: ItemShower) -> RecallHi
         kind=shown.kind,
         confidence=shown.confidence,
         state=shown.state,
-        evidence=[hit_evidence(shower.space, shower.reader, shower.view, source) for source in item.meta.evidence],
+        evidence=[hit_evidence(shower, source) for source in item.meta.evidence],
     )
 
 

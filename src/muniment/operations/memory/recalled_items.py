@@ -19,7 +19,7 @@ from muniment.operations.memory.recall_report import AskedRecall, RecallPlane
 from muniment.operations.memory.recalled import POOL_FACTOR, PlaneCount, Recalled, RecalledBatch
 from muniment.operations.memory.recalled_messages import index_weights
 from muniment.operations.memory.selection import ItemSelection, items_of
-from muniment.operations.memory.source_phases import is_gone, source_phase
+from muniment.operations.memory.source_phases import SourcePhases, is_gone
 from muniment.operations.transcripts.embed import coverage, embed_newest
 from muniment.operations.transcripts.hits import SemanticCoverage
 from muniment.ranking.question import ParsedQuestion, Question
@@ -35,6 +35,7 @@ class ItemIndex(NamedTuple):
 
     current: Index
     reader: Reader
+    sources: SourcePhases
     semantic: SemanticCoverage = SemanticCoverage.ABSENT
     semantic_reason: str | None = None
 
@@ -45,11 +46,11 @@ def item_index(session: Session, asked: AskedRecall, view: View) -> Iterator[Ite
     space = session.space
     if asked.scope.as_of_ms is not None:
         with space.ledger.reader() as reader:
-            yield ItemIndex(_index_of_then(space, reader, asked, view), reader)
+            yield ItemIndex(_index_of_then(space, reader, asked, view), reader, SourcePhases(space, reader))
         return
     with space.indexes.caught_up(view, session.progress, Indexed.ITEMS) as caught:
         embed_newest(space, index_name(view, Indexed.ITEMS), caught)
-        yield ItemIndex(*caught, *coverage(space, caught.current))
+        yield ItemIndex(*caught, SourcePhases(space, caught.reader), *coverage(space, caught.current))
 
 
 def _index_of_then(space: Space, reader: Reader, asked: AskedRecall, view: View) -> Index:
@@ -68,16 +69,17 @@ def _index_of_then(space: Space, reader: Reader, asked: AskedRecall, view: View)
 
 def recalled_items(session: Session, asked: AskedRecall, opened: ItemIndex, question: Question) -> RecalledBatch:
     """Return the best items of the planes that are asked for."""
-    space, (index, reader, semantic, reason) = session.space, opened
+    space, (index, reader, sources, semantic, reason) = session.space, opened
     shown = {known_partition(plane, asked.subject): RecallPlane(plane) for plane in asked.item_planes}
     hidden = [known_partition(plane, asked.subject, is_hidden=True) for plane in asked.item_planes]
     rows, weights = index.within(shown, question.asked_ms), index_weights(asked.weights, linked=False)
     found = found_documents(index, question, rows, weights, POOL_FACTOR * asked.limit)
     withheld = index.counts(index.within(hidden, question.asked_ms))
     items = _read(space, reader, found.documents, asked.scope.as_of_ms)
+    now_ms = space.sources.clock.now_ms()
     compared = _compared(found.question, question.text, index)
     candidates = [
-        _candidate(space, reader, items[document.stream, document.entry], document, compared, asked)
+        _candidate(sources, items[document.stream, document.entry], document, compared, asked, now_ms)
         for document in found.documents
     ]
     counts = {
@@ -108,16 +110,16 @@ def _compared(parsed: ParsedQuestion, text: str, index: Index) -> AskedQuestion:
 
 
 def _candidate(
-    space: Space,
-    reader: Reader,
+    sources: SourcePhases,
     item: MemoryItem,
     document: FoundDocument,
     question: AskedQuestion,
     asked: AskedRecall,
+    now_ms: int,
 ) -> Recalled:
-    gone = [is_gone(source_phase(space, reader, source)) for source in item.meta.evidence]
+    gone = [is_gone(sources.phase(source)) for source in item.meta.evidence]
     circumstances = ItemCircumstances(
-        state=evidence_state(item, space.sources.clock.now_ms(), is_source_gone=any(gone)),
+        state=evidence_state(item, now_ms, is_source_gone=any(gone)),
         sources_shown=gone.count(False),
         is_of_conversation=any(_is_of(source, asked.scope.conversation) for source in item.meta.evidence),
     )

@@ -1,29 +1,82 @@
-"""What is left of the turns that memory items rest on."""
+"""What is left of the turns that memory items rest on.
+
+Many items rest on few turns. Who asks for those of many items in one state of the log keeps a `SourcePhases`, which
+looks every conversation and every turn up once.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from muniment.events.identity import ConversationKey, TurnId, named_message
 from muniment.events.references import SourceEvidence
 from muniment.governance.phases import MASKED_PHASES, Phase, phase_of
-from muniment.log.port import Reader
-from muniment.projections.change_fold import NOTHING
+from muniment.log.port import Reader, StreamHead
+from muniment.projections.change_fold import NOTHING, Changes
 from muniment.space.space import Space
 
 
+class ConversationNow(NamedTuple):
+    """The stream of a conversation and its changes, in the reader's state of the log."""
+
+    head: StreamHead
+    changes: Changes
+
+
+class SourcePlace(NamedTuple):
+    """Where a turn is that something rests on."""
+
+    conversation: ConversationNow
+    sequence: int
+
+
+class SourcePhases:
+    """What is left of turns in one state of the log."""
+
+    def __init__(self, space: Space, reader: Reader) -> None:
+        self._transcript = space.transcript
+        self._reader = reader
+        self._conversations: dict[tuple[str, str], ConversationNow | None] = {}
+        self._sequences: dict[tuple[str, str, str], int | None] = {}
+
+    def place(self, source: SourceEvidence) -> SourcePlace | None:
+        """Return where a turn is, or None where an archive took the place of its conversation, without it."""
+        key = ConversationKey(conversation=source.conversation, channel=source.channel)
+        now = self._conversation(key)
+        sequence = None if now is None else self._sequence(now, key, source.turn)
+        return None if now is None or sequence is None else SourcePlace(now, sequence)
+
+    def phase(self, source: SourceEvidence) -> Phase:
+        """Return what is left of a turn, or of a message of it, that an item rests on."""
+        place = self.place(source)
+        if place is None:
+            return Phase.ERASED
+        changes, sequence = place.conversation.changes, place.sequence
+        named = None if source.message is None else named_message(source.message)
+        if named is not None and named.place in changes.erased.get(sequence, NOTHING):
+            return Phase.ERASED
+        return phase_of(sequence, changes.steps)
+
+    def _conversation(self, key: ConversationKey) -> ConversationNow | None:
+        names = (key.channel, key.conversation)
+        if names not in self._conversations:
+            stream = self._transcript.stream_of(self._reader, key)
+            head = None if stream is None else self._transcript.head(self._reader, stream)
+            now = None if head is None else ConversationNow(head, self._transcript.changes(self._reader, head))
+            self._conversations[names] = now
+        return self._conversations[names]
+
+    def _sequence(self, now: ConversationNow, key: ConversationKey, turn: str) -> int | None:
+        names = (key.channel, key.conversation, turn)
+        if names not in self._sequences:
+            opened = self._transcript.turn(self._reader, now.head, key, TurnId(turn))
+            self._sequences[names] = None if opened is None else opened.row.turn_seq
+        return self._sequences[names]
+
+
 def source_phase(space: Space, reader: Reader, source: SourceEvidence) -> Phase:
-    """Return what is left of a turn, or of a message of it, that an item rests on."""
-    transcript = space.transcript
-    key = ConversationKey(conversation=source.conversation, channel=source.channel)
-    stream = transcript.stream_of(reader, key)
-    head = None if stream is None else transcript.head(reader, stream)
-    opened = None if head is None else transcript.turn(reader, head, key, TurnId(source.turn))
-    if head is None or opened is None or opened.row.turn_seq is None:
-        return Phase.ERASED  # an archive took its place, without this turn
-    changes = transcript.changes(reader, head)
-    named = None if source.message is None else named_message(source.message)
-    if named is not None and named.place in changes.erased.get(opened.row.turn_seq, NOTHING):
-        return Phase.ERASED
-    return phase_of(opened.row.turn_seq, changes.steps)
+    """Return what is left of one turn, or of a message of it."""
+    return SourcePhases(space, reader).phase(source)
 
 
 def is_gone(phase: Phase) -> bool:
