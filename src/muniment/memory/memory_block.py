@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from heapq import merge
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -87,6 +87,43 @@ class BlockEntry(Struct, frozen=True, kw_only=True):
     confidence: float | None = None
 
 
+class OfferedEntry(Protocol):
+    """What a block needs of an entry, as `BlockEntry` has it.
+
+    The order depends on the confidence alone, so the text of an entry may be read when it is asked for.
+    """
+
+    @property
+    def id(self) -> str:
+        """The id, for the report."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """The text."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """Where it comes from, or empty."""
+        ...
+
+    @property
+    def date(self) -> str:
+        """When it was said, or empty."""
+        ...
+
+    @property
+    def state(self) -> str:
+        """How far to rely on it, or empty."""
+        ...
+
+    @property
+    def confidence(self) -> float | None:
+        """From 0 to 1, or None."""
+        ...
+
+
 class SectionReport(Struct, frozen=True, kw_only=True):
     """What became of the entries of a section. `ids` are those included, in the order of the block.
 
@@ -123,17 +160,23 @@ class Admitted(NamedTuple):
 
 
 def memory_block(
-    offered: Mapping[BlockSection, Sequence[BlockEntry]], budget: int, counter: TextCounter
+    offered: Mapping[BlockSection, Sequence[OfferedEntry]],
+    budget: int,
+    counter: TextCounter,
+    *,
+    is_ranked: bool = False,
 ) -> MemoryBlock:
     """Return the block for a budget, in what the counter counts, and the report; the same inputs give the same bytes.
 
-    Messages are given in the order of time, the entries of other sections the best first; facts are sorted. Without an
+    Messages are given in the order of time, the entries of other sections the best first; facts are sorted, unless they
+    are given in the order of their confidence (`is_ranked`). Without an
     entry that fits the text is empty. Raises `request.invalid` for a negative budget, and for a counter that returns
     anything but a number from 0 up.
     """
     if budget < 0:
         raise InvalidInput(at="budget", problem="negative", found=budget)
-    entries = _longest_fitting(_in_order(offered), lambda some: _counted(counter, _block(_by_section(some))) <= budget)
+    order = _in_order(offered, is_ranked=is_ranked)
+    entries = _longest_fitting(order, lambda some: _counted(counter, _block(_by_section(some))) <= budget)
     included = _by_section(entries)
     text = _block(included) if entries else ""
     reports = [_report(section, len(offered.get(section, ())), included[section], counter) for section in BlockSection]
@@ -149,32 +192,32 @@ def memory_block(
 # --- which entries ----------------------------------------------------------------------------------------------------
 
 
-def _in_order(offered: Mapping[BlockSection, Sequence[BlockEntry]]) -> Iterator[Admitted]:
+def _in_order(offered: Mapping[BlockSection, Sequence[OfferedEntry]], *, is_ranked: bool) -> Iterator[Admitted]:
     """Yield all entries in the order in which they are admitted; no more of them are written than are asked for."""
-    queues = [_queue(section, offered.get(section, ())) for section in BlockSection]
+    queues = [_queue(section, _ranked(section, offered.get(section, ()), is_ranked)) for section in BlockSection]
     return merge(*queues, key=lambda admitted: admitted.used)
 
 
-def _queue(section: BlockSection, entries: Sequence[BlockEntry]) -> Iterator[Admitted]:
+def _queue(section: BlockSection, entries: Iterable[OfferedEntry]) -> Iterator[Admitted]:
     share, used_bytes = SHARES[section], 0
-    for entry in _ranked(section, entries):
+    for entry in entries:
         text = _element(entry)
         used_bytes += len(text.encode())
         yield Admitted(max(0, used_bytes - share.head_start_bytes) / share.weight, section, entry.id, text)
 
 
-def _ranked(section: BlockSection, entries: Sequence[BlockEntry]) -> Iterable[BlockEntry]:
-    if section is BlockSection.FACTS:
+def _ranked(section: BlockSection, entries: Sequence[OfferedEntry], is_ranked: bool) -> Iterable[OfferedEntry]:
+    if section is BlockSection.FACTS and not is_ranked:
         return sorted(entries, key=_confidence_rank)
     return reversed(entries) if section is BlockSection.MESSAGES else entries
 
 
-def _confidence_rank(entry: BlockEntry) -> float:
+def _confidence_rank(entry: OfferedEntry) -> float:
     confidence = _confidence(entry)
     return -(CONFIDENCE_DEFAULT if confidence is None else confidence)
 
 
-def _confidence(entry: BlockEntry) -> float | None:
+def _confidence(entry: OfferedEntry) -> float | None:
     """Return the confidence within 0 to 1, or None where there is none that is valid."""
     confidence = entry.confidence
     return None if confidence is None or not math.isfinite(confidence) else min(max(0.0, confidence), 1.0)
@@ -245,7 +288,7 @@ def _section(section: BlockSection, entries: Iterable[Admitted]) -> str:
     return f"<{section}>\n{''.join(entry.text for entry in entries)}</{section}>\n"
 
 
-def _element(entry: BlockEntry) -> str:
+def _element(entry: OfferedEntry) -> str:
     confidence = _confidence(entry)
     facts = {
         "source": entry.source,

@@ -119,6 +119,7 @@ class ReadModels:
             indexes.release()
         self.tables.release()
         self.transcript.drop()
+        self.notebooks.drop()
 
     def save(self) -> None:
         """Keep at rest what is worth it."""
