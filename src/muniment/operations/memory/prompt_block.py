@@ -17,7 +17,7 @@ from muniment.errors import InvalidInput
 from muniment.events.identity import SubjectId, check_name
 from muniment.events.memory_items import Freshness, ItemKind, MemoryPlane
 from muniment.governance.covered_turns import CoveredTurns
-from muniment.governance.item_visibility import SHOWS_STATEMENTS, hides_item
+from muniment.governance.item_visibility import SHOWS_PRIVACIES, SHOWS_STATEMENTS
 from muniment.governance.views import View
 from muniment.kernel.times import written
 from muniment.log.port import Reader
@@ -69,14 +69,15 @@ def prompt_block(session: Session, subject: SubjectId, budget_tokens: int, view:
     session.access.require_view(view)
     if budget_tokens < 0:
         raise InvalidInput(at="budget_tokens", problem="negative", found=budget_tokens)
-    now_ms = space.sources.clock.now_ms()
+    now_ms, shown = space.sources.clock.now_ms(), IN_PROMPTS & SHOWS_PRIVACIES[view]
     with space.ledger.reader() as reader:
         holding = [item for item in _standing(space, reader, subject) if item.holds_at(now_ms)]
-        offered = [item for item in holding if item.privacy in IN_PROMPTS and hides_item(view, item.privacy) is None]
+        offered = [item for item in holding if item.privacy in shown]
         shower = ItemShower(space, reader, view)
         entries = _by_section(offered, reader, shower) if view in SHOWS_STATEMENTS else {}
         block = memory_block(entries, budget_tokens, counter_or_estimate(session.token_counter), is_ranked=True)
     included = {name for section in block.sections for name in section.ids}
+    read = [item for section in entries.values() for item in section.shown_items]
     return PromptBlock(
         text=block.text,
         tokens=block.size,
@@ -85,7 +86,7 @@ def prompt_block(session: Session, subject: SubjectId, budget_tokens: int, view:
         cut=block.cut,
         withheld=len(holding) - len(offered),
         sections=block.sections,
-        positions=sorted(item.position for item in offered if item.id in included),
+        positions=sorted(item.position for item in read if item.id in included),
     )
 
 
@@ -109,6 +110,11 @@ class SectionItems(Sequence["ItemEntry"]):
         if isinstance(place, slice):
             return [self[at] for at in range(*place.indices(len(self)))]
         return ItemEntry(self._items[place], self, place)
+
+    @property
+    def shown_items(self) -> Iterable[ShownItem]:
+        """The items whose words were read."""
+        return self._shown.values()
 
     def shown(self, place: int) -> ShownItem:
         """Return an item as the view shows it; those behind it are read with it."""
