@@ -21,6 +21,7 @@ from muniment.events.memory_items import (
     NotebookOpened,
 )
 from muniment.events.records import NOTEBOOK, EventKind
+from muniment.events.references import RefDerived
 from muniment.governance.phases import Phase, phase_of
 from muniment.ledger.ledger import Ledger, OpenedEvent
 from muniment.log.port import Reader, SealedRow, StreamHead
@@ -104,6 +105,22 @@ class Notebooks:
         while (before := self._ledger.names.find(reader, self.former_name(slot, len(positions) + 1))) is not None:
             positions.append(before)
         return [self.at(reader, position) for position in reversed([*positions, now])]
+
+    def resting_on(
+        self, reader: Reader, head: StreamHead, known: Changes, turn: int
+    ) -> Iterator[tuple[str | None, int, int]]:
+        """Yield the items that rest on a turn of a conversation, or on a message of it, which is named; newest first.
+
+        Each with the stream of its notebook and its number there.
+        """
+        for position in reversed(self._positions.of(head.stream, known, [turn])[turn]):
+            row = reader.sealed(position)
+            meta = None if row is None or row.kind != EventKind.REF_DERIVED else self._ledger.open(row).meta
+            if isinstance(meta, RefDerived):
+                at = self._ledger.names.find(reader, self.item_name(meta.key))
+                item = None if at is None else reader.sealed(at)
+                if item is not None and item.turn_seq is not None:  # else it is an item of somebody else's memory
+                    yield meta.source.message, item.stream, item.turn_seq
 
     # --- folding ------------------------------------------------------------------------------------------------------
 

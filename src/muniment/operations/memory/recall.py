@@ -4,9 +4,10 @@
    subject may know are candidates. So nothing that is withheld moves a score.
 2. The messages of the subject and the items of each plane are found by the indexes that searches use, with the same
    ranking; of each, `POOL_FACTOR` times as many as are wanted are taken further.
-3. Items are read from the log and get the components that only they have. What depends on words and meaning is a share
+3. Items that rest on the best messages are candidates, too, and are lent a share of their scores (`lending`).
+4. Items are read from the log and get the components that only they have. What depends on words and meaning is a share
    of the best hit of both indexes, so that there is one ranking (`memory.recall_scoring`).
-4. What matches too little of the question is left out; an empty answer is an answer.
+5. What matches too little of the question is left out; an empty answer is an answer.
 
 The past is found in an index of its own, made of the items as they were then.
 """
@@ -25,6 +26,7 @@ from muniment.memory.fold import MemoryItem
 from muniment.memory.recall_scoring import score, weighted
 from muniment.memory.recall_weights import RecallWeights
 from muniment.operations.memory.hit_evidence import hit_evidence
+from muniment.operations.memory.lending import lendings, lends
 from muniment.operations.memory.recall_query import worded
 from muniment.operations.memory.recall_report import (
     CONSIDERED_MAX,
@@ -66,11 +68,12 @@ def recall(session: Session, asked: AskedRecall, view: View) -> Recollection:
         raise InvalidInput(at="limit", problem="out_of_range", limit=longest, found=asked.limit)
     wording, now_ms = worded(session, asked, view), space.sources.clock.now_ms()
     question = Question(wording.text, now_ms if asked.scope.as_of_ms is None else asked.scope.as_of_ms)
-    messages = NONE_FOUND
-    if RecallPlane.TRANSCRIPT in asked.planes:
+    messages, are_asked = NONE_FOUND, RecallPlane.TRANSCRIPT in asked.planes
+    if are_asked or (asked.item_planes and lends(view, asked.weights)):
         messages = recalled_messages(session, asked, view, question)
+    lending = lendings(messages, asked.weights) if lends(view, asked.weights) else []
     with item_index(session, asked, view) as opened:
-        items = recalled_items(session, asked, opened, question) if asked.item_planes else NONE_FOUND
+        items = recalled_items(session, asked, opened, question, lending) if asked.item_planes else NONE_FOUND
         ranked = _ranked(asked, [messages, items], question.asked_ms)
         fitting = [each for each in ranked if each.recalled.relevance >= asked.ranking.least_relevance]
         selected = fitting[: asked.limit]
@@ -91,15 +94,19 @@ def recall(session: Session, asked: AskedRecall, view: View) -> Recollection:
 
 
 def _ranked(asked: AskedRecall, batches: list[RecalledBatch], asked_ms: int) -> list[ScoredCandidate]:
-    """Return all candidates in one order: the best first, of equal ones the latest, then the last recorded."""
-    weights = asked.weights
+    """Return messages and items in one order: the best first, of equal ones the latest, then the last recorded."""
+    weights, is_asked = asked.weights, frozenset(asked.planes)
     keyword_best = max(batch.keyword_best for batch in batches)
     semantic_best = max(batch.semantic_best for batch in batches)
+    lent = max(_share(batches[0].keyword_best, keyword_best), _share(batches[0].semantic_best, semantic_best))
     scored: list[ScoredCandidate] = []
     for batch in batches:
         by_words, by_meaning = _share(batch.keyword_best, keyword_best), _share(batch.semantic_best, semantic_best)
         scales = {"lexical": by_words, "similarity": by_meaning, "context": max(by_words, by_meaning)}
+        scales["source"] = lent
         for one in batch.candidates:
+            if one.plane not in is_asked:
+                continue
             parts = {name: part * scales.get(name, 1.0) for name, part in one.parts.items()}
             scored.append(_scored(one, weighted(parts, weights), weights, asked_ms))
     kept = [each for each in scored if each.score >= weights.least]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from muniment.governance.views import View
 from muniment.log.port import Reader
 from muniment.memory.fold import MemoryItem, evidence_state
 from muniment.memory.recall_scoring import AskedQuestion, ItemCircumstances, ages, item_parts
+from muniment.operations.memory.lending import Lending, Lent, Links
 from muniment.operations.memory.recall_report import AskedRecall, RecallPlane
 from muniment.operations.memory.recalled import POOL_FACTOR, PlaneCount, Recalled, RecalledBatch
 from muniment.operations.memory.recalled_messages import index_weights
@@ -67,23 +68,33 @@ def _index_of_then(space: Space, reader: Reader, asked: AskedRecall, view: View)
     return index
 
 
-def recalled_items(session: Session, asked: AskedRecall, opened: ItemIndex, question: Question) -> RecalledBatch:
-    """Return the best items of the planes that are asked for."""
+def recalled_items(
+    session: Session, asked: AskedRecall, opened: ItemIndex, question: Question, lending: list[Lending]
+) -> RecalledBatch:
+    """Return the best items of the planes that are asked for, and those that rest on what was found (`lending`)."""
     space, (index, reader, sources, semantic, reason) = session.space, opened
     shown = {known_partition(plane, asked.subject): RecallPlane(plane) for plane in asked.item_planes}
     hidden = [known_partition(plane, asked.subject, is_hidden=True) for plane in asked.item_planes]
     rows, weights = index.within(shown, question.asked_ms), index_weights(asked.weights, linked=False)
     found = found_documents(index, question, rows, weights, POOL_FACTOR * asked.limit)
     withheld = index.counts(index.within(hidden, question.asked_ms))
-    items = _read(space, reader, found.documents, asked.scope.as_of_ms)
+    lent = Links(space, reader, sources, index, rows).lent(lending) if lending else {}
+    documents = [*found.documents, *_linked(index, found.documents, lent)]
+    items = _read(space, reader, documents, asked.scope.as_of_ms)
     now_ms = space.sources.clock.now_ms()
     compared = _compared(found.question, question.text, index)
     candidates = [
-        _candidate(sources, items[document.stream, document.entry], document, compared, asked, now_ms)
-        for document in found.documents
+        _with_lent(
+            _candidate(sources, items[document.stream, document.entry], document, compared, asked, now_ms),
+            lent.get((document.stream, document.entry)),
+        )
+        for document in documents
     ]
+    linked = Counter(one.plane for one in candidates[len(found.documents) :])
     counts = {
-        plane: PlaneCount(found.candidates.get(name, 0), found.matched.get(name, 0), withheld.get(behind, 0))
+        plane: PlaneCount(
+            found.candidates.get(name, 0), found.matched.get(name, 0) + linked[plane], withheld.get(behind, 0)
+        )
         for (name, plane), behind in zip(shown.items(), hidden, strict=True)
     }
     best = found.ranked.keyword_best, found.ranked.semantic_best
@@ -102,6 +113,21 @@ def _read(
         for stream, of_stream in numbers.items()
         for item in space.notebooks.items(reader, space.transcript.head(reader, stream), of_stream, as_of_ms)
     }
+
+
+def _linked(index: Index, found: list[FoundDocument], lent: Mapping[tuple[int, int], Lent]) -> Iterator[FoundDocument]:
+    """Yield the documents of items that are lent something and were not found by themselves."""
+    known = {(document.stream, document.entry) for document in found}
+    for stream, entry in lent:
+        if (stream, entry) not in known:
+            yield FoundDocument(-1, stream, entry, index.time_of(stream, entry), 0.0, {})
+
+
+def _with_lent(candidate: Recalled, lent: Lent | None) -> Recalled:
+    if lent is None:
+        return candidate
+    parts = candidate.parts | {"source": lent.share}
+    return candidate._replace(parts=parts, relevance=max(candidate.relevance, lent.relevance))
 
 
 def _compared(parsed: ParsedQuestion, text: str, index: Index) -> AskedQuestion:

@@ -42,8 +42,12 @@ class SourcePhases:
     def place(self, source: SourceEvidence) -> SourcePlace | None:
         """Return where a turn is, or None where an archive took the place of its conversation, without it."""
         key = ConversationKey(conversation=source.conversation, channel=source.channel)
+        return self.place_of(key, source.turn)
+
+    def place_of(self, key: ConversationKey, turn: str) -> SourcePlace | None:
+        """Return where a turn of a conversation is; as `place`."""
         now = self._conversation(key)
-        sequence = None if now is None else self._sequence(now, key, source.turn)
+        sequence = None if now is None else self._sequence(now, key, turn)
         return None if now is None or sequence is None else SourcePlace(now, sequence)
 
     def phase(self, source: SourceEvidence) -> Phase:
