@@ -44,7 +44,7 @@ from muniment.tables.table_forms import DERIVED, TABLES
 from muniment.transports.cli.failure import EXIT_CODES
 from muniment.transports.cli.guide import TOPICS, chapter
 from tests.guide_limits import LIMITS, amount, fixed_amounts
-from tests.guide_memory import candidate_rules, item_kinds, item_names, item_views, merge_rules
+from tests.guide_memory import candidate_rules, item_kinds, item_names, item_views, merge_rules, recall_weights
 
 ROOT = Path(__file__).parents[1]
 GUIDE = ROOT / "src/muniment/guide"
@@ -416,6 +416,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "item kinds": partial(item_kinds, table),
     "item names": partial(item_names, table),
     "item views": partial(item_views, table),
+    "recall weights": partial(recall_weights, table),
     "findings": _findings,
     "tables": _tables,
     "topics": _topics,

@@ -10,6 +10,7 @@ from muniment.governance.views import View
 from muniment.memory.candidate import RULES, RulingReason
 from muniment.memory.kinds import KINDS, OTHER_NAMES
 from muniment.memory.merging import MERGE_RULES, MergeReason
+from muniment.memory.recall_weights import COMPONENTS, RECALL_PRESETS
 
 CANDIDATES: dict[RulingReason, str] = {
     RulingReason.PRIVATE_TARGET: "its privacy is `private_garden`",
@@ -61,6 +62,18 @@ def item_kinds(table: Table) -> str:
 def item_names(table: Table) -> str:
     """Return what other systems call kinds."""
     return table(["name", "kind"], [[f"`{name}`", f"`{kind}`"] for name, kind in OTHER_NAMES.items()])
+
+
+def recall_weights(table: Table) -> str:
+    """Return the weight of each component in each preset."""
+    rows = [
+        [f"`{name}`", *(f"{getattr(weights, name):g}" for weights in RECALL_PRESETS.values())] for name in COMPONENTS
+    ]
+    rows += [
+        [f"`{name}`", *(f"{getattr(weights, name):g}" for weights in RECALL_PRESETS.values())]
+        for name in ("half_life_days", "least")
+    ]
+    return table(["component", *(f"`{preset}`" for preset in RECALL_PRESETS)], rows)
 
 
 def item_views(table: Table) -> str:

@@ -56,7 +56,8 @@ from muniment.operations.memory.amend import AmendReport
 from muniment.operations.memory.forget import ForgetReport
 from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.list_items import ItemDetail, ListedItems
-from muniment.operations.memory.prompt_block import PromptBlock
+from muniment.operations.memory.prompt_report import BlockComposition, PromptBlock
+from muniment.operations.memory.recall_report import RecallRanking, RecallScope, Recollection
 from muniment.operations.memory.remember import RememberReport
 from muniment.operations.memory.selection import ItemSelection
 from muniment.operations.provenance.derivations import Derivation
@@ -208,11 +209,27 @@ class AsyncMemoryGroup:
     async def remember(
         self, candidates: list[Candidate], requester: str, run: str | None = ..., dry_run: bool = ...
     ) -> RememberReport: ...
+    async def recall(
+        self,
+        subject: str,
+        query: str,
+        view: View = ...,
+        scope: RecallScope = ...,
+        ranking: RecallRanking = ...,
+        limit: int = ...,
+    ) -> Recollection: ...
     async def list_(
         self, subject: str, view: View, selection: ItemSelection = ..., limit: int = ..., after: int | None = ...
     ) -> ListedItems: ...
     async def show(self, item: str, view: View, as_of_ms: int | None = ...) -> ItemDetail: ...
-    async def prompt(self, subject: str, budget_tokens: int, view: View = ...) -> PromptBlock: ...
+    async def prompt(
+        self,
+        subject: str,
+        budget_tokens: int,
+        query: str | None = ...,
+        view: View = ...,
+        composition: BlockComposition = ...,
+    ) -> PromptBlock: ...
     async def amend(
         self,
         item: str,

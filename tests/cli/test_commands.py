@@ -235,6 +235,7 @@ VALID: dict[str, tuple[str, ...]] = {
     "redactions.find": ("nadia", "--matching", "any_case", "--views", "host_ui", "--limit", "2"),
     "redactions.apply": (*("nadia", "--views", "host_ui", "--token", "t", "--reason", "legal", "--requester", "who"),),
     "memory.remember": ("candidates.json", "--requester", "desk", "--dry-run"),
+    "memory.recall": ("customer:nadia", "--query", "refund", "--planes", "long_term", "--planes", "diary"),
     "memory.list": ("customer:nadia", "--view", "host_ui", "--limit", "5"),
     "memory.show": ("i-1", "--view", "host_ui"),
     "memory.prompt": ("customer:nadia", "--budget-tokens", "100"),

@@ -15,7 +15,7 @@ from muniment.governance.detection.detection import ViewDetection
 from muniment.governance.views import View
 from muniment.kernel.sources import seeded_sources
 from muniment.search import documents
-from muniment.transports.cli.demo import finding, governing, intruder, moving, steps
+from muniment.transports.cli.demo import finding, governing, intruder, moving, remembering, steps
 from muniment.transports.cli.demo.play import ACTS
 from muniment.transports.cli.demo.stage import DemoStage, DemoStep, conversation
 from tests.cli.shell import Shell
@@ -29,7 +29,7 @@ def test_every_expectation_of_the_demo_holds(shell: Shell) -> None:
     assert ran.err == ""
     for number in range(1, len(ACTS) + 1):
         assert f"\n{number}. " in ran.out
-    assert ran.out.endswith("69 of 69 expectations held.\n")
+    assert ran.out.endswith("80 of 80 expectations held.\n")
 
 
 def test_the_demo_is_one_document_for_machines(shell: Shell) -> None:
@@ -104,6 +104,9 @@ SABOTAGE: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "the editor of rows": ("tamper", lambda patch: patch.setattr(intruder, "lift_the_mask", _idle)),
     "the editor of dates": ("tamper", lambda patch: patch.setattr(intruder, "move_a_date", _idle)),
     "the views": ("redact", lambda patch: patch.setattr(governing, "SHARED", [View.OPERATOR_AUDIT])),
+    "words in a file": ("remember", lambda patch: patch.setattr(remembering, "found_on_disk", _found)),
+    "what was asked": ("recall", lambda patch: patch.setattr(remembering, "QUESTION", "What does she get back?")),
+    "the forgotten item": ("forget", lambda patch: patch.setattr(remembering, "BELL", "refund")),
     "the backup": ("restore", lambda patch: patch.setattr(moving, "ADDRESS", "nadia")),
     "the old copy": ("roll_back", lambda patch: patch.setattr(steps, "YESTERDAY", "untouched")),
 }
@@ -137,5 +140,5 @@ def test_a_demo_that_fails_ends_with_an_error(shell: Shell, monkeypatch: pytest.
     ran = shell.run("demo")
     assert ran.code == 1
     assert "FAILED  refused: the date of a turn moved" in ran.out
-    assert "68 of 69 expectations held." in ran.out
+    assert "79 of 80 expectations held." in ran.out
     assert json.loads(shell.run("demo", "--json").out)["held"] is False

@@ -18,12 +18,13 @@ from muniment.events.message import Message, Role
 from muniment.events.turn import Turn
 from muniment.governance.views import View
 from muniment.operations.context.cost import Meter, RemainingBudget
-from muniment.operations.context.earlier import QUOTES_MAX, QuoteQuery, _quote, block_line, filled, words_of
+from muniment.operations.context.earlier import QUOTES_MAX, QuoteQuery, _quote, block_line, filled
 from muniment.operations.context.prompt import Composition, Context, ContextPart, MissingReason, QuoteScope, Shape
 from muniment.operations.context.quotes import BLOCK, CLOSING, OPENING, Quote, block
 from muniment.operations.place import Place
 from muniment.operations.transcripts.hits import SemanticCoverage
 from muniment.operations.transcripts.redact import Passage
+from muniment.search.query import without_syntax
 from tests.context.prompts import estimated, turn_of
 from tests.turns import SUBJECT, answered, asked
 from tests.worlds import World, key_of
@@ -292,16 +293,16 @@ def test_a_hit_that_is_gone_when_it_is_read_is_not_quoted(world: World) -> None:
     ],
 )
 def test_a_query_is_words_and_never_grammar(query: str, words: str) -> None:
-    assert words_of(query) == words
+    assert without_syntax(query) == words
 
 
 @given(st.text())
 def test_the_words_of_any_query_may_be_searched_for(query: str) -> None:
     """Short enough and without controls, as CT-13 wants it; whether there is a term in it search decides."""
-    found = words_of(query)
+    found = without_syntax(query)
     assert len(found) <= 1024
     assert found.isprintable() or not any(unicodedata.category(char) == "Cc" for char in found)
-    assert words_of(found) == found
+    assert without_syntax(found) == found
 
 
 def test_a_message_of_several_lines_finds_what_it_asks_for(world: World) -> None:

@@ -254,7 +254,16 @@ def about_memory() -> dict[str, list[dict[str, Any]]]:
             for dry_run in (True, False)
         ],
         "memory.list": through({"subject": "ada"}, selection=[{}, {"state": "all"}, {"as_of_ms": 2**50}]),
-        "memory.prompt": through({"subject": "ada", "budget_tokens": 9999}),
+        "memory.recall": through(
+            {"subject": "ada", "query": "canaryitem canarywords harbour ada question"},
+            scope=[{}, {"as_of_ms": 2**50}, {"conversation": "harbour"}],
+            ranking=[{"explain": True, "least_relevance": 0}],
+        ),
+        "memory.prompt": through(
+            {"subject": "ada", "budget_tokens": 9999},
+            query=[None, "canaryitem canarywords harbour ada question"],
+            composition=[{}, {"conversation": "harbour", "recent_messages": 9}],
+        ),
         "memory.show": through({}, item=["i-1", "i-2", "i-3"]),
         "memory.amend": [
             {"item": item, "amendment": {"type": "pin"}, "dry_run": True, **WHY} for item in ("i-1", "i-2", "i-3")

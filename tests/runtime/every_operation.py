@@ -43,6 +43,7 @@ def about_memory(runtime: Runtime) -> dict[str, Callable[[], Any]]:
     memory = runtime.memory
     return {
         "memory.remember": lambda: memory.remember([candidate(id="i-1")], "who"),
+        "memory.recall": lambda: memory.recall(SUBJECT, "question"),
         "memory.list": lambda: memory.list_(SUBJECT, View.HOST_UI),
         "memory.show": lambda: memory.show("i-1", View.HOST_UI),
         "memory.prompt": lambda: memory.prompt(SUBJECT, 100),

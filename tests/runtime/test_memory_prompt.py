@@ -10,14 +10,14 @@ from muniment.governance.access import Access
 from muniment.governance.views import View
 from muniment.memory.amendment import PinItem
 from muniment.memory.memory_block import BlockSection
-from muniment.operations.memory.prompt_block import PromptBlock
+from muniment.operations.memory.prompt_report import PromptBlock
 from tests.memory.asking import HOME_CITY, amend, forget, remember
 from tests.turns import SUBJECT
 from tests.worlds import World
 
 
 def block(world: World, budget: int = 1000, view: View = View.MODEL_CONTEXT) -> PromptBlock:
-    return world.runtime.memory.prompt(SUBJECT, budget, view)
+    return world.runtime.memory.prompt(SUBJECT, budget, view=view)
 
 
 def ids(made: PromptBlock) -> dict[str, list[str]]:
@@ -64,7 +64,7 @@ def test_only_what_may_stand_in_a_prompt_is_offered(world: World) -> None:
     remember(world, "Secret", topic="x", privacy=ItemPrivacy.OPERATOR_DIAGNOSTIC, id="i-2")
     for view in View:
         made = block(world, view=view)
-        assert (made.withheld, "Secret" in made.text) == (1, False)
+        assert (made.withheld, "Secret" in made.text) == (1 + (view is View.OPERATOR_AUDIT), False)
         assert ("Lives in Oslo" in made.text) == (view is not View.OPERATOR_AUDIT)
     forget(world, HOME_CITY)
     assert (block(world).text, block(world).tokens) == ("", 0)

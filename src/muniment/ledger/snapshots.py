@@ -99,6 +99,11 @@ class Snapshots:
         """Return whether there is a snapshot of this name."""
         return self._path(name).exists()
 
+    def names(self) -> set[str]:
+        """Return the names of the snapshots that there are."""
+        begin, end = len(self._prefix), -len(SUFFIX)
+        return {path.name[begin:end] for path in self._directory.glob(f"{self._prefix}*{SUFFIX}")}
+
     def unlock(self, name: str) -> SnapshotKey | None:
         """Return the key of a snapshot while the space key is in force; None when nothing opens it any more."""
         try:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Annotated
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 Weight = Annotated[float, Meta(ge=0, le=10)]
 
@@ -80,13 +81,10 @@ class RecallPreset(StrEnum):
     DECAY = "decay"
 
 
-def _alone(**weights: float) -> RecallWeights:
-    return RecallWeights(**(dict.fromkeys(COMPONENTS, 0.0) | weights))
-
-
+NO_WEIGHTS = RecallWeights(**dict.fromkeys(COMPONENTS, 0.0))
 # `similarity` is the plain sum of many memories, `decay` one that forgets; both know nothing but words and times.
 RECALL_PRESETS: dict[RecallPreset, RecallWeights] = {
     RecallPreset.BALANCED: RecallWeights(),
-    RecallPreset.SIMILARITY: _alone(similarity=0.55, lexical=0.35, recency=0.1),
-    RecallPreset.DECAY: _alone(similarity=0.7, lexical=0.3, half_life_days=30.0, least=0.1),
+    RecallPreset.SIMILARITY: replace(NO_WEIGHTS, similarity=0.55, lexical=0.35, recency=0.1),
+    RecallPreset.DECAY: replace(NO_WEIGHTS, similarity=0.7, lexical=0.3, half_life_days=30.0, least=0.1),
 }

@@ -9,9 +9,12 @@ from __future__ import annotations
 from bisect import insort
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from muniment.kernel.locks import new_lock
-from muniment.projections.change_fold import Changes, NotedChange
+
+if TYPE_CHECKING:
+    from muniment.projections.change_fold import Changes, NotedChange
 
 STREAMS_KEPT_MAX = 1000
 

@@ -8,7 +8,8 @@ the former one is found under a name of its own, which leads from one to the nex
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -17,6 +18,9 @@ from muniment.events.changes import span_of
 from muniment.events.memory_items import (
     ItemContent,
     ItemKind,
+    ItemMeta,
+    ItemRetired,
+    ItemRevised,
     MemoryPlane,
     NotebookOpened,
 )
@@ -27,11 +31,11 @@ from muniment.ledger.ledger import Ledger, OpenedEvent
 from muniment.log.port import Reader, SealedRow, StreamHead
 from muniment.memory.fold import ItemChange, MemoryItem, folded
 from muniment.memory.kinds import slot_topic
-from muniment.projections.change_fold import Changes
 from muniment.projections.change_positions import ChangePositions
-from muniment.projections.item_rows import change_of, item_of
-from muniment.projections.item_standings import ItemStandings
-from muniment.projections.transcript import Transcript
+
+if TYPE_CHECKING:
+    from muniment.projections.change_fold import Changes
+    from muniment.projections.transcript import Transcript
 
 BATCH = 500
 FEW = 64  # items whose changes are looked up one by one; for more of them all changes of the notebook are read
@@ -44,11 +48,6 @@ class Notebooks:
         self._ledger = ledger
         self.transcript = transcript
         self._positions = ChangePositions()
-        self._standings = ItemStandings(ledger)
-
-    def drop(self) -> None:
-        """Drop everything that is kept; what is read next is read from the log."""
-        self._standings.drop()
 
     # --- finding ------------------------------------------------------------------------------------------------------
 
@@ -150,8 +149,7 @@ class Notebooks:
         steps = known.steps
         for row in self._rows(reader, head, wanted):
             number = row.turn_seq or 0
-            event, is_erased = self._ledger.open(row), phase_of(number, steps) is Phase.ERASED
-            item = item_of(event, opened, None if is_erased else self._content(event))
+            item = self._recorded(self._ledger.open(row), opened, is_erased=phase_of(number, steps) is Phase.ERASED)
             now = folded(item, changes[number])
             if as_of_ms is None:
                 yield now
@@ -159,16 +157,11 @@ class Notebooks:
                 then = (change for change in changes[number] if change.time_ms <= as_of_ms)
                 yield replace(folded(item, then), privacy=now.privacy)
 
-    def standings(self, reader: Reader, head: StreamHead) -> Sequence[MemoryItem]:
-        """Return all items of a notebook as they are, without words, by their numbers; most of them are kept."""
-        assert head.type == NOTEBOOK.type, "only notebooks have items"
-        return self._standings.of(reader, head, self.opening(reader, head.stream))
-
     def changes(self, reader: Reader, head: StreamHead) -> defaultdict[int, list[ItemChange]]:
         """Return what targets the items of a notebook, by their numbers, in log order."""
         found: defaultdict[int, list[ItemChange]] = defaultdict(list)
         for row in self.transcript.change_rows(reader, head):
-            change = change_of(self._ledger, row)
+            change = self._opened_change(row)
             first, last = span_of(self._ledger.header(row)[0].about)
             for number in range(first, (last or first) + 1):
                 found[number].append(change)
@@ -185,7 +178,14 @@ class Notebooks:
         row = reader.sealed(position)
         if row is None:
             raise Corrupt(at=f"position {position}", problem="changes_missing")
-        return change_of(self._ledger, row)
+        return self._opened_change(row)
+
+    def _opened_change(self, row: SealedRow) -> ItemChange:
+        header, _ = self._ledger.header(row)
+        body = self._ledger.open(row).meta
+        if not isinstance(body, ItemRevised | ItemRetired):
+            raise Corrupt(at=f"position {row.position}", problem="change")
+        return ItemChange(position=row.position, time_ms=row.time, reason=header.reason or "", body=body)
 
     def _rows(self, reader: Reader, head: StreamHead, numbers: range | list[int]) -> Iterator[SealedRow]:
         if isinstance(numbers, range):
@@ -198,6 +198,26 @@ class Notebooks:
                 at = f"stream {head.stream}"
                 raise Corrupt(at=at, problem="turns_missing", limit=last - first + 1, found=len(rows))
             yield from rows
+
+    def _recorded(self, event: OpenedEvent, opened: NotebookOpened, *, is_erased: bool) -> MemoryItem:
+        meta, row = event.meta, event.row
+        if not isinstance(meta, ItemMeta):
+            raise Corrupt(at=f"position {row.position}", problem="rows_missing")
+        content = None if is_erased else self._content(event)
+        return MemoryItem(
+            subject=opened.subject,
+            plane=opened.plane,
+            number=row.turn_seq or 0,
+            position=row.position,
+            recorded_ms=row.time,
+            meta=meta,
+            content=content,
+            text=None if content is None else content.text,
+            confidence=meta.confidence,
+            privacy=meta.privacy,
+            scope=meta.scope,
+            pinned=meta.pinned,
+        )
 
     def _content(self, event: OpenedEvent) -> ItemContent:
         _, content = self._ledger.content(event)

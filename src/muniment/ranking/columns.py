@@ -58,14 +58,10 @@ class Columns(NamedTuple):
 
 
 class KeywordScores(NamedTuple):
-    """The bm25 of documents. Not `complete`: a very frequent term was looked up only where rarer ones were found.
-
-    `most` is the score that no document reaches: of one with nothing but the phrases, all of them, very often.
-    """
+    """The bm25 of documents. Not `complete`: a very frequent term was looked up only where rarer ones were found."""
 
     scores: Scores
     complete: bool = True
-    most: float = 0.0
 
 
 class Corpus(Protocol):

@@ -35,9 +35,8 @@ class Ranked(NamedTuple):
     """The hits of a question, best first: their numbers, scores, and the part of each signal in the score.
 
     `matching` tells which match by themselves; the others are beside such a one. `matches` counts the documents that
-    match, also those that are not among the hits; not `complete`: there may be more. `keyword_best` is the best keyword
-    score as a share of what is possible, `semantic_best` how far the best cosine is above the mean; answers of two
-    indexes are compared by these.
+    match, also those that are not among the hits; not `complete`: there may be more. `semantic_best` is how far
+    the best cosine is above the mean; answers of two indexes are compared by it.
     """
 
     rows: Rows
@@ -46,7 +45,6 @@ class Ranked(NamedTuple):
     matching: NDArray[np.bool_]
     matches: int
     complete: bool = True
-    keyword_best: float = 0.0
     semantic_best: float = 0.0
 
 
@@ -90,7 +88,6 @@ def _ranked(question: ParsedQuestion, columns: Columns, candidates: Rows, own: O
         matching=matching,
         matches=len(found),
         complete=own.complete,
-        keyword_best=own.keyword_best,
         semantic_best=own.semantic_best,
     )
 
@@ -104,7 +101,6 @@ class OwnScores(NamedTuple):
     semantic: Scores
     total: Scores
     complete: bool
-    keyword_best: float
     semantic_best: float
 
     def of(self, rows: Rows) -> dict[str, Scores]:
@@ -117,11 +113,10 @@ class OwnScores(NamedTuple):
 
 
 def _own_scores(corpus: Corpus, question: ParsedQuestion, candidates: Rows, weights: Weights | None) -> OwnScores:
-    keyword, complete, most = corpus.scored(question.phrases, candidates)
+    keyword, complete = corpus.scored(question.phrases, candidates)
     if question.names:
         of_names = corpus.scored(question.names, candidates)
         keyword, complete = keyword + NAME_SHARE * of_names.scores, complete and of_names.complete
-        most += NAME_SHARE * of_names.most
     wanted = question.meaning and (weights is None or weights.semantic > 0)
     cosines = corpus.similarity(question.meaning, candidates) if wanted else None
     if weights is None:
@@ -129,13 +124,12 @@ def _own_scores(corpus: Corpus, question: ParsedQuestion, candidates: Rows, weig
     if cosines is None and not question.only_times:
         some = np.flatnonzero(keyword)
         candidates, keyword = candidates[some], keyword[some]
-    keyword_best = float(keyword.max(initial=0.0)) / most if most else 0.0
     keyword, semantic_best = signals.scaled(keyword), 0.0
     semantic = np.zeros(len(keyword))
     if cosines is not None:
         semantic, semantic_best = weights.semantic * signals.semantic(cosines, keyword), signals.nearest(cosines)
     keyword = weights.keyword * keyword
-    return OwnScores(weights, candidates, keyword, semantic, keyword + semantic, complete, keyword_best, semantic_best)
+    return OwnScores(weights, candidates, keyword, semantic, keyword + semantic, complete, semantic_best)
 
 
 class Priors(NamedTuple):

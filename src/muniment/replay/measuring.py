@@ -23,6 +23,7 @@ from muniment.governance.views import View
 from muniment.projections.conversation_catalogue import CaughtUpCatalogue
 from muniment.replay.replay_report import Digested, KeyCounts, Measured
 from muniment.runtime.runtime import Runtime
+from muniment.search.index_status import Indexed
 from muniment.space.space import Space
 
 Rows = dict[str, object]
@@ -56,6 +57,8 @@ def _search(space: Space, _caught: CaughtUpCatalogue) -> Rows:
     for view in View:
         with space.indexes.caught_up(view) as (index, _):
             rows |= {f"{view} of conversation {stream}": documents for stream, *documents in index.contents()}
+        with space.indexes.caught_up(view, of=Indexed.ITEMS) as (index, _):
+            rows |= {f"{view} of notebook {stream}": documents for stream, *documents in index.contents()}
     return rows
 
 
@@ -76,7 +79,7 @@ PROJECTIONS: dict[str, Projection] = {
     "changes": Projection(3, _changes),
     "links": Projection(2, _links),
     "memory": Projection(1, _memory),
-    "search": Projection(2, _search),
+    "search": Projection(3, _search),
 }
 
 

@@ -75,12 +75,9 @@ def keyword(
     statistics = Statistics(held.alive, held.terms / max(held.alive, 1)) if whole else _statistics(selected, within)
     if not statistics.passages:
         return KeywordScores(np.zeros(len(within)))
-    scores, is_complete, most = np.zeros(len(selected.row)), True, 0.0
+    scores, is_complete = np.zeros(len(selected.row)), True
     located = ((list(phrase), places_of(postings, phrase)) for phrase in phrases)
-    counted = [(statistics.occurrences(places), phrase, places) for phrase, places in located]
-    for count, _, _ in sorted(counted, key=itemgetter(0, 1)):
-        most += _rarity(count, statistics.passages) * (K1 + 1)
-    present = [each for each in counted if each[0]]
+    present = [(count, phrase, places) for phrase, places in located if (count := statistics.occurrences(places))]
     for count, _, places in sorted(present, key=itemgetter(0, 1)):
         has_enough = count > MANY and np.count_nonzero(scores) > ENOUGH
         is_complete &= not has_enough
@@ -91,8 +88,8 @@ def keyword(
         scores[at] += _rarity(count, statistics.passages) * (counts * (K1 + 1) / (counts + norm))
     if selected.numbers is None:
         best = _best(scores, selected.row, int(within[-1]) + 1)
-        return KeywordScores(best if len(best) == len(within) else best[within], is_complete, most)
-    return KeywordScores(_best(scores, np.searchsorted(within, selected.row), len(within)), is_complete, most)
+        return KeywordScores(best if len(best) == len(within) else best[within], is_complete)
+    return KeywordScores(_best(scores, np.searchsorted(within, selected.row), len(within)), is_complete)
 
 
 def _statistics(selected: PassageSelection, within: Rows) -> Statistics:

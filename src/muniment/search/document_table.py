@@ -32,7 +32,7 @@ GROWTH = 1.25
 PASSAGE_CHARS = 500  # about 80 words
 SHORT_CHARS = 800  # not worth cutting
 
-FACTS = ("stream", "turn", "message", "time_ms", "role", "speaker", "archived", "partition", "until_ms")
+FACTS = ("stream", "turn", "message", "time_ms", "role", "speaker", "archived", "partition", "until_ms", "standing")
 LINKS = ("previous", "following", "session")
 WAITING_CELLS = len(FACTS) + 1
 PLACE_OF = {name: place for place, name in enumerate((*FACTS, *LINKS))}
@@ -41,7 +41,8 @@ PLACE_OF = {name: place for place, name in enumerate((*FACTS, *LINKS))}
 class SearchDocument(Struct, frozen=True, kw_only=True, gc=False):
     """A text to be searched: its place in the turn, speaker, time, and the text that a view shows.
 
-    `partition` says whose it is (`search.partitions`), `until_ms` when it ends to be true; 0: never.
+    `partition` says whose it is (`search.partitions`), `until_ms` when it ends to be true; 0: never. `standing` orders
+    items where no question does (`memory.standing`).
     """
 
     message: int
@@ -51,6 +52,7 @@ class SearchDocument(Struct, frozen=True, kw_only=True, gc=False):
     text: str
     partition: str = ""
     until_ms: int = 0
+    standing: int = 0
 
 
 class DocumentTable:

@@ -33,7 +33,7 @@ DEAD_SHARE = 4  # when more than one in so many rows is dead, the index is compa
 DEAD_ROWS_MAX = 1000  # stay where they are
 
 PLACE_OF_ROLE = {role: place for place, role in enumerate(ROLES)}
-CONTENTS = ("turn", "message", "time_ms", "role", "speaker", "archived", "session", "partition", "until_ms")
+CONTENTS = ("turn", "message", "time_ms", "role", "speaker", "archived", "session", "partition", "until_ms", "standing")
 
 
 class IndexHead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -136,9 +136,8 @@ class Index:
         for document in documents:
             role, speaker = PLACE_OF_ROLE[document.role], self._speakers.count(document.speaker)
             part = self.partitions.number(document.partition)
-            row = add(
-                (*of, document.message, document.time_ms, role, speaker, archived, part, document.until_ms, linked)
-            )
+            own = (document.message, document.time_ms, role, speaker, archived)
+            row = add((*of, *own, part, document.until_ms, document.standing, linked))
             for text in split_passages(document.text):
                 words = words_of(text)
                 if words:
@@ -233,6 +232,16 @@ class Index:
             kept &= self._rows["time_ms"][rows] <= until_ms
         listed: Rows = rows[kept]
         return listed
+
+    def standing(self, rows: Rows) -> tuple[list[int], list[int], list[int]]:
+        """Return the standing, the stream and the number of the entry of some documents, those that stand best first.
+
+        Of equal ones the latest comes first.
+        """
+        columns = [self._rows[name][rows] for name in ("turn", "stream", "time_ms", "standing")]
+        order = np.lexsort(columns)[::-1]
+        entry, stream, _, standing = (column[order].tolist() for column in columns)
+        return standing, stream, entry
 
     def counts(self, rows: Rows) -> dict[str, int]:
         """Return how many of some documents each partition has."""
@@ -333,9 +342,9 @@ class Index:
         for stream, of_stream in groupby(order, rows["stream"].tolist().__getitem__):
             conversation: list[object] = [stream]
             for row in of_stream:
-                turn, message, time_ms, role, speaker, archived, session, part, until_ms = documents[row]
+                turn, message, time_ms, role, speaker, archived, session, part, until_ms, standing = documents[row]
                 facts = [turn, message, time_ms, ROLES[role], speakers[speaker], bool(archived), session == row]
-                facts += [partitions[part], until_ms]
+                facts += [partitions[part], until_ms, standing]
                 conversation.append([*facts, [terms.of(number) for number in self._passages.of(row)]])
             yield conversation
 

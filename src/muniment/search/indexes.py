@@ -23,10 +23,10 @@ from muniment.projections.notebooks import Notebooks
 from muniment.projections.transcript import FoldDigests
 from muniment.ranking.columns import Rows
 from muniment.search.index import Index
-from muniment.search.index_follower import TurnFollower
 from muniment.search.index_memory import IndexMemory
 from muniment.search.index_status import Indexed, IndexesAfterRotation, IndexStatus, index_name
 from muniment.search.item_follower import ItemFollower
+from muniment.search.turn_follower import TurnFollower
 from muniment.search.view_index import CaughtUpIndex, FindEmbedder, Progress, ViewIndex
 
 
@@ -119,7 +119,8 @@ class Indexes:
         """Return the keys of the snapshots, before the space key that wraps them is destroyed."""
         if self._snapshots is None:
             return {}
-        return {name: self._snapshots.unlock(name) for name in self._by_name if self._snapshots.has(name)}
+        names = self._snapshots.names()
+        return {name: self._snapshots.unlock(name) for name in self._by_name if name in names}
 
     def after_rotation(self, keys: dict[str, SnapshotKey | None], since: int) -> IndexesAfterRotation:
         """Remove words that were erased from a position on from every index, and seal snapshots under the new key."""
@@ -127,8 +128,7 @@ class Indexes:
         erased = list(erased_turns(self._ledger, since))
         for index in self._by_name.values():
             with index.lock:
-                index.remove_turns(erased)
-                in_memory += index.in_memory
+                in_memory += index.remove_turns(erased)
         for name, key in keys.items():
             index = self._by_name[name]
             with index.lock:

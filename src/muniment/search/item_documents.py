@@ -13,6 +13,7 @@ from muniment.governance.detection.parts import marked_text
 from muniment.governance.item_visibility import SHOWS_STATEMENTS, hides_item
 from muniment.governance.views import View
 from muniment.memory.fold import MemoryItem
+from muniment.memory.standing import standing
 from muniment.search.document_table import SearchDocument
 from muniment.search.partitions import partition
 
@@ -38,6 +39,7 @@ def item_documents(item: MemoryItem, view: View, detection: ViewDetection) -> li
         text="\n".join([marked_text(text, detectors) for text in texts if text]),
         partition=item_partition(item, is_hidden=is_hidden),
         until_ms=0 if item.pinned else item.meta.expires_ms,
+        standing=standing(item),
     )
     return [document]
 

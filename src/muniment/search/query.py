@@ -30,6 +30,9 @@ from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.message import Role
 
 QUERY_CHARS_MAX = 1024
+
+_BLANK = frozenset({"Cc", "Cs", "Zl", "Zp"})
+_GRAMMAR = re.compile(r"[\":]|(?<!\S)-+")
 QUOTES = '"\u201c\u201d\u201e'
 EXCLUDES = "-"
 
@@ -229,3 +232,10 @@ def _end(begins: datetime, month: str | None, day: str | None, hour: str | None,
 
 def _ms(moment: datetime) -> int:
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+
+
+def without_syntax(text: str) -> str:
+    """Return a text of any kind as the words of a query, without syntax: the end of it, as long as queries may be."""
+    plain = "".join(" " if unicodedata.category(char) in _BLANK else char for char in text)
+    end = " ".join(plain.split())[-QUERY_CHARS_MAX:]
+    return " ".join(_GRAMMAR.sub(" ", end).split())

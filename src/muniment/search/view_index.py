@@ -158,12 +158,14 @@ class ViewIndex:
         index.meaning = Meaning.of_sections(self._embedder(), sections)
         return index
 
-    def remove_turns(self, erased: list[tuple[int, int, int]]) -> None:
-        """Remove turns that were erased at positions that the index has not reached."""
+    def remove_turns(self, erased: list[tuple[int, int, int]]) -> bool:
+        """Remove turns that were erased at positions that the index has not reached; return whether it is in memory."""
         index = self._index
-        if index is not None:
-            index.remove([(stream, turn) for position, stream, turn in erased if position >= index.size])
-            index.purge()
+        if index is None:
+            return False
+        index.remove([(stream, turn) for position, stream, turn in erased if position >= index.size])
+        index.purge()
+        return True
 
     # --- snapshots ----------------------------------------------------------------------------------------------------
 

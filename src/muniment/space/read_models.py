@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from muniment.errors import ModelInvalid, ModelUnavailable, MunimentError
 from muniment.governance.detection.detection import Detection
-from muniment.governance.views import View
 from muniment.kernel.locks import new_lock
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.snapshots import Snapshots
@@ -22,7 +21,7 @@ from muniment.projections.kept_catalogue import PREFIX
 from muniment.projections.notebooks import Notebooks
 from muniment.projections.transcript import Transcript
 from muniment.search.index_memory import IndexMemory
-from muniment.search.index_status import Indexed, IndexStatus, index_name
+from muniment.search.index_status import IndexStatus
 from muniment.space.embedders import Embedders
 from muniment.tables.view_tables import SpaceTables
 
@@ -77,9 +76,7 @@ class LazyIndexes:
 
     def existing(self) -> Indexes | None:
         """Return the indexes, if there are any, in memory or at rest."""
-        is_kept = self._snapshots is not None and any(
-            self._snapshots.has(index_name(view, of)) for view in View for of in Indexed
-        )
+        is_kept = self._snapshots is not None and bool(self._snapshots.names())
         return self.opened if self._made is not None or is_kept else None
 
     def statuses(self) -> list[IndexStatus]:
@@ -119,7 +116,6 @@ class ReadModels:
             indexes.release()
         self.tables.release()
         self.transcript.drop()
-        self.notebooks.drop()
 
     def save(self) -> None:
         """Keep at rest what is worth it."""

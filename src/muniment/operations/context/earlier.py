@@ -10,8 +10,6 @@ long one is used, where the question usually is.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -37,14 +35,11 @@ from muniment.operations.transcripts.hits import (
     SearchScope,
     SemanticCoverage,
 )
+from muniment.search.query import without_syntax
 
 HITS_MAX = 50
 QUOTES_MAX = 20
 WHOLE_CHARS_MAX = 1200  # a longer message is quoted as an excerpt
-QUERY_CHARS_MAX = 1024
-
-_BLANK = frozenset({"Cc", "Cs", "Zl", "Zp"})
-_GRAMMAR = re.compile(r"[\":]|(?<!\S)-+")
 
 
 class EarlierHits(NamedTuple):
@@ -90,16 +85,9 @@ def _search(session: Session, query: QuoteQuery) -> SearchPage:
     )
     limit = min(HITS_MAX, session.space.limits.page_turns_max)
     request = SearchRequest(
-        query=words_of(query.text), view=query.view, within=within, ranking=SearchRanking(), limit=limit
+        query=without_syntax(query.text), view=query.view, within=within, ranking=SearchRanking(), limit=limit
     )
     return search(session, request, None)
-
-
-def words_of(query: str) -> str:
-    """Return the words of a query, without syntax, as many as may be searched for."""
-    plain = "".join(" " if unicodedata.category(char) in _BLANK else char for char in query)
-    end = " ".join(plain.split())[-QUERY_CHARS_MAX:]
-    return " ".join(_GRAMMAR.sub(" ", end).split())
 
 
 def _quote(session: Session, query: QuoteQuery, hit: Hit) -> Quote | None:

@@ -16,7 +16,7 @@ from muniment.operations.memory.amend import AmendReport, AskedAmendment, amend
 from muniment.operations.memory.forget import ForgetReport, forget
 from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.list_items import ItemDetail, ListedItems, list_items, show_item
-from muniment.operations.memory.prompt_block import PromptBlock, prompt_block
+from muniment.operations.memory.prompt_report import AskedBlock, BlockComposition, PromptBlock
 from muniment.operations.memory.recall_report import (
     RECALL_HITS,
     AskedRecall,
@@ -28,7 +28,7 @@ from muniment.operations.memory.remember import RememberReport, remember
 from muniment.operations.memory.selection import EVERYTHING, AsOf, ItemSelection
 from muniment.operations.parameters import DryRun, Requester, ThroughView, Why, requested
 
-EVERYWHERE, BALANCED = RecallScope(), RecallRanking()
+EVERYWHERE, BALANCED, ITEMS_ALONE = RecallScope(), RecallRanking(), BlockComposition()
 
 ItemId = Annotated[str, Meta(description="Id of the item.")]
 
@@ -117,17 +117,27 @@ class MemoryGroup(Group):
         self,
         subject: Annotated[SubjectId, Meta(description="Subject of the items.")],
         budget_tokens: Annotated[int, Meta(description="Maximum of tokens of the block, from 0 up.")],
+        query: Annotated[
+            str | None, Meta(description="The next question: what it recalls comes first. Without it: no recall.")
+        ] = None,
         view: ThroughView = View.MODEL_CONTEXT,
+        composition: Annotated[
+            BlockComposition, Meta(description="What goes into the block beside items.")
+        ] = ITEMS_ALONE,
     ) -> PromptBlock:
         """Write what memory holds of a subject as one block of text for a prompt, within a budget.
 
-        Corrections come first, then facts by confidence, recent state, skills, tool hints and summaries. The block is
-        marked as untrusted, and nothing that an item says can close it. It never has more tokens than the budget, by
-        the counter of the store or the built-in estimate, counted on exactly this text. The same items and budget give
-        the same text, and a larger budget holds all that a smaller one holds. Put it before the messages of
-        `transcripts.context`. Raises `request.invalid`, `access.denied`.
+        Corrections come first, then facts by confidence, recent state, skills, tool hints, recalled evidence and the
+        newest messages of a conversation. The block is marked as untrusted, and nothing in it can close it. It never
+        has more tokens than the budget, by the counter of the store or the built-in estimate, counted on exactly this
+        text. The same memory, question and budget give the same text, and a larger budget holds all that a smaller one
+        holds. Put it before the messages of `transcripts.context`. Raises `request.invalid`, `access.denied`,
+        `transcript.unknown_conversation`.
         """
-        return prompt_block(self._session, subject, budget_tokens, view)
+        from muniment.operations.memory.prompt_block import prompt_block  # noqa: PLC0415 - numpy, when it is needed
+
+        asked = AskedBlock(subject=subject, budget_tokens=budget_tokens, query=query, composition=composition)
+        return prompt_block(self._session, asked, view)
 
     @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True, request="AmendItemRequest")
     def amend(

@@ -9,10 +9,10 @@ from muniment.declaration.session import Session
 from muniment.events.message import Role, TextPart
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
-from muniment.operations.context.earlier import words_of
 from muniment.operations.memory.recall_report import AskedRecall
 from muniment.operations.transcripts.timeline import LATEST, TimelineRequest, timeline
 from muniment.ranking.words import COMMON
+from muniment.search.query import without_syntax
 
 WORDS_ENOUGH = 2  # that are not in every sentence
 EXTENDED_TURNS = 2
@@ -30,7 +30,7 @@ class Wording(NamedTuple):
 
 def worded(session: Session, asked: AskedRecall, view: View) -> Wording:
     """Return the words of a question without the syntax of queries; a weak one extended, if a conversation goes on."""
-    text, key = words_of(asked.query), asked.scope.conversation
+    text, key = without_syntax(asked.query), asked.scope.key
     telling = {word.casefold() for word in _WORD.findall(text)} - COMMON
     if key is None or len(telling) >= WORDS_ENOUGH:
         return Wording(text)
@@ -45,5 +45,5 @@ def worded(session: Session, asked: AskedRecall, view: View) -> Wording:
         for part in message.parts
         if isinstance(part, TextPart)
     ]
-    more = words_of("\n".join(said)[-EXTENDED_CHARS:])
+    more = without_syntax("\n".join(said)[-EXTENDED_CHARS:])
     return Wording(f"{text} {more}".strip(), extended=True) if more else Wording(text)

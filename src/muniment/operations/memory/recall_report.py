@@ -7,9 +7,10 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from muniment.events.identity import ConversationKey, TurnId
+from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationId, ConversationKey, TurnId
 from muniment.events.memory_items import ItemKind, MemoryPlane
 from muniment.events.message import Role
+from muniment.events.references import SourceEvidence
 from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.views import Reason
 from muniment.memory.fold import EvidenceState
@@ -17,7 +18,7 @@ from muniment.memory.recall_weights import RECALL_PRESETS, RecallPreset, RecallW
 from muniment.operations.memory.selection import AsOf
 from muniment.operations.transcripts.hits import SemanticCoverage
 
-LEAST_RELEVANCE = 0.05
+LEAST_RELEVANCE = 0.15
 RECALL_HITS = 8
 CONSIDERED_MAX = 12
 
@@ -52,8 +53,24 @@ class RecallScope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     """
 
     planes: Annotated[list[RecallPlane], Meta(description="These planes only. Without any: all.")] = []
-    conversation: Annotated[ConversationKey | None, Meta(description="The conversation that goes on.")] = None
+    conversation: Annotated[
+        ConversationId | None,
+        Meta(description="The conversation that goes on: one of the channel, or of the default channel."),
+    ] = None
+    channel: Annotated[Channel | None, Meta(description="Channel of the conversation.")] = None
     as_of_ms: AsOf = None
+
+    @property
+    def key(self) -> ConversationKey | None:
+        """The conversation that goes on, if there is one."""
+        if self.conversation is None:
+            return None
+        return ConversationKey(conversation=self.conversation, channel=self.channel or DEFAULT_CHANNEL)
+
+    def goes_on_in(self, source: SourceEvidence) -> bool:
+        """Tell whether a turn is one of the conversation that goes on."""
+        key = self.key
+        return key is not None and (source.channel, source.conversation) == (key.channel, key.conversation)
 
 
 class RecallRanking(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -80,7 +97,7 @@ class RecallHit(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An item or a message that was recalled.
 
     `id` is that of the item or the message. `score` orders the hits; `relevance` is from 0 to 1: how much of the
-    question it matches. `components` are, with `explain`, the parts of the score. `evidence` are the turns of an item,
+    question it has. `components` are, with `explain`, the parts of the score. `evidence` are the turns of an item,
     and the turn of a message. `confidence` is from 0 to 1.
     """
 

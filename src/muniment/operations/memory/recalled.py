@@ -37,11 +37,11 @@ class PlaneCount(NamedTuple):
 
 
 class RecalledBatch(NamedTuple):
-    """What one index has found. `keyword_best` and `semantic_best` are of its best document (`Ranked`)."""
+    """What one index has found. `words_best` and `semantic_best` say how good its best document is."""
 
     candidates: list[Recalled]
     counts: Mapping[RecallPlane, PlaneCount]
-    keyword_best: float = 0.0
+    words_best: float = 0.0
     semantic_best: float = 0.0
     semantic: SemanticCoverage = SemanticCoverage.ABSENT
     semantic_reason: str | None = None

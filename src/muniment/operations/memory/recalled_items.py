@@ -4,68 +4,22 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import NamedTuple
 
 from muniment.declaration.session import Session
-from muniment.events.identity import ConversationKey
-from muniment.events.memory_items import MemoryPlane
-from muniment.events.references import SourceEvidence
-from muniment.governance.views import View
 from muniment.log.port import Reader
 from muniment.memory.fold import MemoryItem, evidence_state
 from muniment.memory.recall_scoring import AskedQuestion, ItemCircumstances, ages, item_parts
+from muniment.operations.memory.item_index import ItemIndex
 from muniment.operations.memory.lending import Lending, Lent, Links
 from muniment.operations.memory.recall_report import AskedRecall, RecallPlane
 from muniment.operations.memory.recalled import POOL_FACTOR, PlaneCount, Recalled, RecalledBatch
 from muniment.operations.memory.recalled_messages import index_weights
-from muniment.operations.memory.selection import ItemSelection, items_of
 from muniment.operations.memory.source_phases import SourcePhases, is_gone
-from muniment.operations.transcripts.embed import coverage, embed_newest
-from muniment.operations.transcripts.hits import SemanticCoverage
 from muniment.ranking.question import ParsedQuestion, Question
+from muniment.search.found_documents import FoundDocument, found_documents
 from muniment.search.index import Index
-from muniment.search.index_status import Indexed, index_name
-from muniment.search.item_documents import item_documents, known_partition
-from muniment.search.recalled import FoundDocument, found_documents
+from muniment.search.item_documents import known_partition
 from muniment.space.space import Space
-
-
-class ItemIndex(NamedTuple):
-    """An index of items and a reader of the same state of the log, and how far meaning counts in it."""
-
-    current: Index
-    reader: Reader
-    sources: SourcePhases
-    semantic: SemanticCoverage = SemanticCoverage.ABSENT
-    semantic_reason: str | None = None
-
-
-@contextmanager
-def item_index(session: Session, asked: AskedRecall, view: View) -> Iterator[ItemIndex]:
-    """Yield the index of the items of now, or one that is made of the subject's items as they were."""
-    space = session.space
-    if asked.scope.as_of_ms is not None:
-        with space.ledger.reader() as reader:
-            yield ItemIndex(_index_of_then(space, reader, asked, view), reader, SourcePhases(space, reader))
-        return
-    with space.indexes.caught_up(view, session.progress, Indexed.ITEMS) as caught:
-        embed_newest(space, index_name(view, Indexed.ITEMS), caught)
-        yield ItemIndex(*caught, SourcePhases(space, caught.reader), *coverage(space, caught.current))
-
-
-def _index_of_then(space: Space, reader: Reader, asked: AskedRecall, view: View) -> Index:
-    index, detection = Index(linked=False), space.detection.view(view)
-    selection = ItemSelection(planes=asked.item_planes, as_of_ms=asked.scope.as_of_ms)
-    streams: dict[MemoryPlane, int] = {}
-    for item in items_of(space, reader, asked.subject, selection):
-        if item.plane not in streams:
-            head = space.notebooks.head(reader, asked.subject, item.plane)
-            assert head is not None, "the item is in it"
-            streams[item.plane] = head.stream
-        index.put(streams[item.plane], item.number, item_documents(item, view, detection))
-    index.settle()
-    return index
 
 
 def recalled_items(
@@ -80,8 +34,7 @@ def recalled_items(
     withheld = index.counts(index.within(hidden, question.asked_ms))
     lent = Links(space, reader, sources, index, rows).lent(lending) if lending else {}
     documents = [*found.documents, *_linked(index, found.documents, lent)]
-    items = _read(space, reader, documents, asked.scope.as_of_ms)
-    now_ms = space.sources.clock.now_ms()
+    items, now_ms = _read(space, reader, documents, asked.scope.as_of_ms), space.sources.clock.now_ms()
     compared = _compared(found.question, question.text, index)
     candidates = [
         _with_lent(
@@ -97,7 +50,7 @@ def recalled_items(
         )
         for (name, plane), behind in zip(shown.items(), hidden, strict=True)
     }
-    best = found.ranked.keyword_best, found.ranked.semantic_best
+    best = found.words_best, found.ranked.semantic_best
     return RecalledBatch(candidates, counts, *best, semantic, reason)
 
 
@@ -116,11 +69,11 @@ def _read(
 
 
 def _linked(index: Index, found: list[FoundDocument], lent: Mapping[tuple[int, int], Lent]) -> Iterator[FoundDocument]:
-    """Yield the documents of items that are lent something and were not found by themselves."""
+    """Yield the documents of items that are lent something and are not among those that were found by themselves."""
     known = {(document.stream, document.entry) for document in found}
     for stream, entry in lent:
         if (stream, entry) not in known:
-            yield FoundDocument(-1, stream, entry, index.time_of(stream, entry), 0.0, {})
+            yield FoundDocument(-1, stream, entry, index.time_of(stream, entry), 0.0, 0.0, {})
 
 
 def _with_lent(candidate: Recalled, lent: Lent | None) -> Recalled:
@@ -147,7 +100,7 @@ def _candidate(
     circumstances = ItemCircumstances(
         state=evidence_state(item, now_ms, is_source_gone=any(gone)),
         sources_shown=gone.count(False),
-        is_of_conversation=any(_is_of(source, asked.scope.conversation) for source in item.meta.evidence),
+        is_of_conversation=any(map(asked.scope.goes_on_in, item.meta.evidence)),
     )
     return Recalled(
         plane=RecallPlane(item.plane),
@@ -159,7 +112,3 @@ def _candidate(
         ages=ages(item),
         source=item,
     )
-
-
-def _is_of(source: SourceEvidence, key: ConversationKey | None) -> bool:
-    return key is not None and (source.channel, source.conversation) == (key.channel, key.conversation)

@@ -11,8 +11,8 @@ from muniment.operations.transcripts.embed import coverage, embed_newest
 from muniment.operations.transcripts.show_hits import HitsToShow, shown_hits
 from muniment.ranking.question import Question
 from muniment.ranking.weights import Weights
+from muniment.search.found_documents import found_documents
 from muniment.search.partitions import MESSAGES, partition
-from muniment.search.recalled import found_documents
 
 NEIGHBOURS, SESSION = 0.35, 0.4  # as in a search, where what is around a message counts at all
 
@@ -59,5 +59,5 @@ def recalled_messages(session: Session, asked: AskedRecall, view: View, question
         for document, hit in zip(found.documents, hits, strict=True)
     ]
     count = PlaneCount(candidates=found.candidates.get(part, 0), matched=found.matched.get(part, 0))
-    best = found.ranked.keyword_best, found.ranked.semantic_best
+    best = found.words_best, found.ranked.semantic_best
     return RecalledBatch(candidates, {plane: count}, *best, semantic, reason)

@@ -223,7 +223,6 @@ class System(Group):
             grown = digests()
             space.catalogue.drop()
             space.transcript.drop()
-            space.notebooks.drop()
             if indexes is not None:
                 indexes.drop()
             whole = digests()

@@ -7,8 +7,8 @@
 | enumeration | `--name [one|of|these]` |
 | yes or no | `--name / --no-name` |
 | list of enumerations or of text | `--name [one|of|these]` or `--name VALUE`, as often as wanted |
-| struct of scalars | each of its fields as if it were one of the request |
-| struct of scalars and structs | the same; a struct in it is the path of a file that holds it as JSON, or `-` |
+| struct of such fields | each of its fields as if it were one of the request |
+| struct of such fields and structs | the same; a struct in it is the path of a file that holds it as JSON, or `-` |
 | the upload | the path of a file, or `-`; where the operation takes several, several paths, of folders, too |
 | list of structs | the path of a file that holds it as JSON, or its structs as lines of JSON, or `-` |
 | any other struct | the path of a file that holds it as JSON, or `-` |
@@ -23,6 +23,7 @@ itself. The help of each comes from the declaration.
 
 from __future__ import annotations
 
+import math
 import sys
 import types
 import typing
@@ -35,6 +36,7 @@ import click
 import msgspec
 from click.shell_completion import CompletionItem
 from msgspec import NODEFAULT, Struct
+from msgspec.structs import FieldInfo
 
 from muniment.declaration.operation import TEXT_FILE, description_of, extras_of, time_kind_of
 from muniment.errors import FileUnavailable, InvalidInput, LimitExceeded
@@ -87,23 +89,12 @@ def fields_of(request: type[Struct], shared: frozenset[str]) -> list[Field]:
     """Return what can be typed for a request, in order; names in `shared` are options of the store."""
     fields: list[Field] = []
     for info in msgspec.structs.fields(request):
-        kind, described = _bare(info.type), description_of(info.type)
-        default = None if info.default is NODEFAULT else info.default
-        plain = Field((info.name,), info.required, default, kind, described, time=time_kind_of(info.type))
-        if isinstance(kind, type) and issubclass(kind, Struct):
-            flat = list(_flattened(kind, info.name, required=info.required))
-            if all(_is_scalar(field.kind) for field in flat) and any(field.read is None for field in flat):
-                fields += [field for field in flat if field.name not in shared]
-            else:
-                fields.append(plain._replace(kind=str, read=_json_of))
-        elif _is_scalar(kind):
-            fields.append(plain._replace(read=_text_of) if TEXT_FILE in extras_of(info.type) else plain)
-        elif (word := _word_of(kind)) is not None:
-            fields.append(plain._replace(kind=word, many=True))
-        elif typing.get_origin(kind) is list:
-            fields.append(plain._replace(kind=str, read=_list_of))
+        kind = _bare(info.type)
+        flat = list(_flattened(kind, info)) if isinstance(kind, type) and issubclass(kind, Struct) else []
+        if any(field.read is None for field in flat):
+            fields += [field for field in flat if field.name not in shared]
         else:
-            fields.append(plain._replace(kind=str, read=_json_of))
+            fields.append(_field((info.name,), info, required=info.required))
     return fields
 
 
@@ -112,21 +103,25 @@ def upload_field(name: str, description: str, *, several: bool = False) -> Field
     return Field((name,), required=True, default=None, kind=str, description=description, read=_json_of, many=several)
 
 
-def _flattened(kind: type[Struct], outer: str, *, required: bool) -> Iterator[Field]:
-    for info in msgspec.structs.fields(kind):
-        default = None if info.default is NODEFAULT else info.default
-        inner, read = _bare(info.type), None
-        if isinstance(inner, type) and issubclass(inner, Struct):
-            inner, read = str, _json_of
-        yield Field(
-            (outer, info.name),
-            required and info.required,
-            default,
-            inner,
-            description_of(info.type),
-            read,
-            time=time_kind_of(info.type),
-        )
+def _flattened(kind: type[Struct], outer: FieldInfo) -> Iterator[Field]:
+    """Yield the fields of a struct as if they were some of the request; none where one of them cannot be typed so."""
+    fields = [
+        _field((outer.name, info.name), info, required=outer.required and info.required)
+        for info in msgspec.structs.fields(kind)
+    ]
+    if not any(field.read is _list_of for field in fields):
+        yield from fields
+
+
+def _field(path: tuple[str, ...], info: FieldInfo, *, required: bool) -> Field:
+    """Return how one value is typed."""
+    kind, default = _bare(info.type), None if info.default is NODEFAULT else info.default
+    plain = Field(path, required, default, kind, description_of(info.type), time=time_kind_of(info.type))
+    if _is_scalar(kind):
+        return plain._replace(read=_text_of) if TEXT_FILE in extras_of(info.type) else plain
+    if (word := _word_of(kind)) is not None:
+        return plain._replace(kind=word, many=True, default=None)
+    return plain._replace(kind=str, read=_list_of if typing.get_origin(kind) is list else _json_of, default=None)
 
 
 def _bare(kind: Any) -> Any:
@@ -153,7 +148,7 @@ def _word_of(kind: Any) -> type[Enum | str] | None:
 
 
 def _is_scalar(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, str | int | Enum)
+    return isinstance(kind, type) and issubclass(kind, str | int | float | Enum)
 
 
 # --- to click ---------------------------------------------------------------------------------------------------------
@@ -192,6 +187,23 @@ class IntegerParam(ParamType):
             return int(value)
         except ValueError:
             raise Misfit(_named(param), "wrong_type", "A whole number is wanted.") from None
+
+
+class NumberParam(ParamType):
+    """A number; anything else is refused without being quoted."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        del ctx
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise Misfit(_named(param), "wrong_type", "A number is wanted.")
+        return number
 
 
 class TimeParam(ParamType):
@@ -281,7 +293,7 @@ def _type_of(field: Field) -> ParamType:
         return TimeParam(field.time)
     if issubclass(field.kind, int):
         return IntegerParam()
-    return click.STRING
+    return NumberParam() if issubclass(field.kind, float) else click.STRING
 
 
 def _metavar(field: Field) -> str:
@@ -291,7 +303,7 @@ def _metavar(field: Field) -> str:
         return f"[{'|'.join(str(word.value) for word in field.kind)}]"
     if field.time is not None:
         return field.time.upper()
-    return "NUMBER" if issubclass(field.kind, int) else "TEXT"
+    return "NUMBER" if issubclass(field.kind, int | float) else "TEXT"
 
 
 # --- from click -------------------------------------------------------------------------------------------------------

@@ -7,7 +7,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from muniment.events.identity import short_message_id, spelled
 from muniment.operations.memory.list_items import ItemDetail, ItemRevision, ListedItems
+from muniment.operations.memory.prompt_report import PromptBlock
+from muniment.operations.memory.recall_report import HitEvidence, RecallHit, Recollection
 from muniment.operations.memory.shown_item import ShownItem
 from muniment.transports.cli.plain_page import OutputPage, StyledText, TextStyle, on_one_line
 from muniment.transports.cli.scalars import moment
@@ -56,6 +59,82 @@ def _tell_item(item: ShownItem, page: OutputPage) -> None:
         page.line(StyledText(f"from {item.evidence_count} turn{'s' * (item.evidence_count != 1)}"), indent=INDENT)
 
 
+def _tell_recollection(report: Recollection, page: OutputPage) -> None:
+    """Write the hits, each with what it rests on, and why there are none where there are none."""
+    for hit in report.hits:
+        _tell_hit(hit, page)
+    if report.hits and any(hit.components for hit in report.hits):
+        _tell_components(report.hits, page)
+    if not report.hits:
+        page.line(StyledText("nothing found"))
+    rows = [
+        [
+            StyledText(each.plane.value),
+            StyledText(f"{each.selected}"),
+            StyledText(f"{each.matched}"),
+            StyledText(f"{each.candidates}"),
+            StyledText(f"{each.withheld}"),
+            StyledText(each.miss or ""),
+        ]
+        for each in report.planes
+        if each.candidates or each.withheld
+    ]
+    page.table(["plane", "hits", "matched", "candidates", "withheld", "why none"], rows, "planes")
+    page.line(StyledText(f"semantic {report.semantic}"), *[StyledText("extended")] * report.extended)
+
+
+def _tell_block(block: PromptBlock, page: OutputPage) -> None:
+    """Write the text as it is, then what is in it."""
+    if block.text:
+        page.line(StyledText(block.text))
+    counts = {
+        "tokens": f"{block.tokens:,} of {block.budget_tokens:,} ({block.counter})",
+        "recalled": f"{block.recalled}",
+    }
+    counts |= {"withheld": f"{block.withheld}"} if block.withheld else {}
+    page.facts([(name, StyledText(count)) for name, count in counts.items()])
+    rows = [
+        [StyledText(each.section.value), StyledText(f"{each.included} of {each.offered}"), StyledText(f"{each.size:,}")]
+        for each in block.sections
+        if each.offered
+    ]
+    page.table(["section", "included", "tokens"], rows, "sections")
+
+
+def _tell_hit(hit: RecallHit, page: OutputPage) -> None:
+    who = hit.topic if hit.role is None else f"{hit.role} {hit.speaker}"
+    page.heading(on_one_line(f"{hit.plane}  {who}"))
+    page.line(StyledText(hit.text, TextStyle.STRONG), indent=INDENT)
+    state = [] if hit.state is None else [hit.state.value, f"confidence {hit.confidence}"]
+    told = [*state, f"observed {moment(hit.observed_ms)}", f"score {hit.score:.3f}", f"relevance {hit.relevance:.2f}"]
+    page.line(StyledText(on_one_line("  ".join([hit.id, *told])), TextStyle.FAINT), indent=INDENT)
+    for source in hit.evidence:
+        page.line(StyledText(on_one_line(f"from {_place(source)}")), indent=INDENT)
+
+
+def _place(source: HitEvidence) -> str:
+    """Return where a source is, or why that is not said or shown."""
+    if source.conversation is None:
+        return f"a turn  withheld: {source.withheld}"
+    where = spelled(source.conversation.channel, source.conversation.conversation)
+    named = f"{where}  {short_message_id(source.message) if source.message else source.turn}"
+    return named if source.withheld is None else f"{named}  withheld: {source.withheld}"
+
+
+def _tell_components(hits: list[RecallHit], page: OutputPage) -> None:
+    """Write the components of each score, without those that are zero everywhere."""
+    names = list(dict.fromkeys(name for hit in hits for name in hit.components or {}))
+    rows = [
+        [
+            StyledText(on_one_line(short_message_id(hit.id))),
+            *[StyledText(f"{(hit.components or {}).get(name, 0.0):.3f}") for name in names],
+            StyledText(f"{hit.score:.3f}"),
+        ]
+        for hit in hits
+    ]
+    page.table(["hit", *names, "total"], rows, "scores")
+
+
 def _tell_revision(revision: ItemRevision, page: OutputPage) -> None:
     by = "" if revision.requester is None else f"by {revision.requester}: {revision.reason}"
     successor = "" if revision.successor is None else f"by item {revision.successor}"
@@ -66,4 +145,9 @@ def _tell_revision(revision: ItemRevision, page: OutputPage) -> None:
             page.line(StyledText(f"{sign} {text}"), indent=INDENT)
 
 
-TELLERS: dict[type[Struct], Callable[[Any, OutputPage], None]] = {ListedItems: _tell_items, ItemDetail: _tell_detail}
+TELLERS: dict[type[Struct], Callable[[Any, OutputPage], None]] = {
+    ListedItems: _tell_items,
+    ItemDetail: _tell_detail,
+    Recollection: _tell_recollection,
+    PromptBlock: _tell_block,
+}

@@ -84,7 +84,7 @@ def hold(stage: DemoStage) -> DemoStep:
     )
 
 
-def remember(stage: DemoStage) -> DemoStep:
+def trace(stage: DemoStage) -> DemoStep:
     """Record a memory of an erased turn and another one, and prove its source."""
     with stage.opened() as runtime:
         runtime.provenance.record([
@@ -100,7 +100,7 @@ def remember(stage: DemoStage) -> DemoStep:
         links = runtime.evidence.links(memory=REFUND_RULE).links
         of_erased = runtime.evidence.links(conversation=stage.key, turn=stage.turns[HELD].turn).links
     return DemoStep(
-        name="remember",
+        name="trace",
         title="Prove the source of a memory, even an erased one",
         story=(
             "The agent remembers a fact about the refund. The log records which turns it came from, with a digest "

@@ -12,8 +12,9 @@ from msgspec import Struct
 
 from muniment.kernel.sources import system_sources
 from muniment.transports.cli.demo.finding import search, search_again
-from muniment.transports.cli.demo.governing import explain, hold, look_back, redact, remember
+from muniment.transports.cli.demo.governing import explain, hold, look_back, redact, trace
 from muniment.transports.cli.demo.moving import back_up, move, restore
+from muniment.transports.cli.demo.remembering import forget, recall, remember
 from muniment.transports.cli.demo.stage import DemoStage, DemoStep
 from muniment.transports.cli.demo.steps import commit, erase, export, forge, mask, replay, roll_back, tamper, verify
 from muniment.transports.cli.output import page_on, write_json
@@ -21,8 +22,8 @@ from muniment.transports.cli.plain_page import OutputPage, StyledText, TextStyle
 from muniment.transports.cli.store_options import StoreOptions, door_options
 
 ACTS: list[Callable[[DemoStage], DemoStep]] = [
-    commit, replay, search, back_up, redact, mask, hold, erase, search_again, remember, export, verify, forge,
-    look_back, explain, tamper, roll_back, move, restore,
+    commit, replay, search, remember, back_up, redact, mask, hold, erase, search_again, recall, forget, trace, export,
+    verify, forge, look_back, explain, tamper, roll_back, move, restore,
 ]  # fmt: skip
 FAILED = 1
 INTRODUCTION = (
