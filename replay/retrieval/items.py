@@ -33,7 +33,7 @@ from replay.retrieval.sets import ADVERSARIAL, Labelled, Row
 from replay.stores import opened
 
 FOUND_IN = 5
-THRESHOLDS = (0.0, 0.05, 0.1, 0.15, 0.2)
+THRESHOLDS = (0.0, 0.1, 0.15, 0.2, 0.25, 0.3)
 AT_ONCE = 100
 FOREIGN_EACH = 4  # of the questions of other conversations, every fourth is asked
 WRITER = "retrieval"
