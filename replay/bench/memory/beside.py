@@ -32,6 +32,7 @@ from replay.words import Words
 ITEMS, ITEMS_QUICK = 2_000, 60
 EACH, EACH_QUICK, ROUNDS, ROUNDS_QUICK = 40, 4, 5, 1
 HITS = 8
+TURNS = 200  # that the items of ours rest on
 EXTENSION = "sqlite_vec"  # of SQLite, which not every Python can load
 
 
@@ -68,7 +69,9 @@ class Ours:
 
     def __init__(self, directory: Path) -> None:
         self._runtime = opened(directory, options=PROJECTED.options())
-        self._runtime.transcripts.commit(source(Words(small=True), 0))
+        words = Words(small=True)
+        for place in range(TURNS):
+            self._runtime.transcripts.commit(source(words, 0, place))
 
     def add(self, item: Candidate) -> str:
         """Remember a candidate with its evidence."""

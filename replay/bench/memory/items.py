@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from math import ceil
 
 from msgspec.structs import replace
 
@@ -16,6 +17,7 @@ from replay.words import Words, key_of
 ITEM_CHARACTERS = 120
 TOPIC_CHARACTERS = 20
 SOURCE_CHARACTERS = 100
+ITEMS_OF_A_TURN = 20
 AT_ONCE = 200  # candidates of a request, where only their number is of interest
 QUESTION_CHARACTERS = 50
 WRITER = "bench"
@@ -32,9 +34,9 @@ def conversation(number: int) -> str:
     return f"talk-{number}"
 
 
-def source(words: Words, number: int) -> Turn:
-    """Return the turn that the items of a subject rest on."""
-    turn = words.turn(conversation(number), 1, characters=SOURCE_CHARACTERS)
+def source(words: Words, number: int, place: int = 0) -> Turn:
+    """Return a turn that items of a subject rest on, by its place in the conversation."""
+    turn = words.turn(conversation(number), place, characters=SOURCE_CHARACTERS)
     return replace(turn, subject=subject(number))
 
 
@@ -45,17 +47,20 @@ def statement(text: str, topic: str, whose: SubjectId, said: tuple[str, TurnId])
 
 
 def statements(words: Words, count: int, subjects: int) -> Iterator[Candidate]:
-    """Yield candidates of the usual size, about the subjects in turns."""
+    """Yield candidates of the usual size, about the subjects in turns; some rest on the same turn."""
     for number in range(count):
         text, about = words.take(ITEM_CHARACTERS), number % subjects
         topic = f"item {number} {text[:TOPIC_CHARACTERS]}"
-        yield statement(text, topic, subject(about), (conversation(about), TurnId("turn-1")))
+        yield statement(
+            text, topic, subject(about), (conversation(about), TurnId(f"turn-{number // subjects // ITEMS_OF_A_TURN}"))
+        )
 
 
 def fill(runtime: Runtime, words: Words, count: int, subjects: int) -> None:
     """Remember so many items about so many subjects."""
     for number in range(subjects):
-        runtime.transcripts.commit(source(words, number))
+        for place in range(ceil(count / subjects / ITEMS_OF_A_TURN)):
+            runtime.transcripts.commit(source(words, number, place))
     left = statements(words, count, subjects)
     while batch := list(islice(left, AT_ONCE)):
         report = runtime.memory.remember(batch, WRITER)
