@@ -219,7 +219,8 @@ class Index:
     def among(self, stream: int, entry: int, rows: Rows) -> bool:
         """Tell whether an entry has documents, and all of them are among some, which are in ascending order."""
         of_entry = self._conversations.rows_of(stream, entry)
-        return bool(of_entry) and bool(np.isin(of_entry, rows).all())
+        at = np.searchsorted(rows, of_entry)
+        return bool(of_entry) and int(at[-1]) < len(rows) and bool((rows[at] == of_entry).all())
 
     def time_of(self, stream: int, entry: int) -> int:
         """Return the time of an entry that has documents."""

@@ -22,8 +22,8 @@ from muniment.ranking.columns import Rows
 from muniment.search.index import Index
 from muniment.space.space import Space
 
-LINKS_MAX = 32  # that are looked at for one message
-LENT_MAX = 64  # items that are lent something
+LINKS_MAX = 8  # that are looked at for one message
+LENT_MAX = 16  # items that are lent something
 
 
 class Lent(NamedTuple):
