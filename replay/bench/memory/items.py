@@ -35,7 +35,7 @@ def conversation(number: int) -> str:
 
 
 def source(words: Words, number: int, place: int = 0) -> Turn:
-    """Return a turn that items of a subject rest on, by its place in the conversation."""
+    """Return a turn that items of a subject rest on, the one of that number in the conversation."""
     turn = words.turn(conversation(number), place, characters=SOURCE_CHARACTERS)
     return replace(turn, subject=subject(number))
 

@@ -57,7 +57,7 @@ def lendings(messages: RecalledBatch, weights: RecallWeights) -> list[Lending]:
     ]
 
 
-class Links:
+class LentItems:
     """Which items rest on messages, in one state of the log; `rows` are the candidates of an index."""
 
     def __init__(self, space: Space, reader: Reader, sources: SourcePhases, index: Index, rows: Rows) -> None:

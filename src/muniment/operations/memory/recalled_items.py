@@ -10,7 +10,7 @@ from muniment.log.port import Reader
 from muniment.memory.fold import MemoryItem, evidence_state
 from muniment.memory.recall_scoring import AskedQuestion, ItemCircumstances, ages, item_parts
 from muniment.operations.memory.item_index import ItemIndex
-from muniment.operations.memory.lending import Lending, Lent, Links
+from muniment.operations.memory.lending import Lending, Lent, LentItems
 from muniment.operations.memory.recall_report import AskedRecall, RecallPlane
 from muniment.operations.memory.recalled import POOL_FACTOR, PlaneCount, Recalled, RecalledBatch
 from muniment.operations.memory.recalled_messages import index_weights
@@ -32,7 +32,7 @@ def recalled_items(
     rows, weights = index.within(shown, question.asked_ms), index_weights(asked.weights, linked=False)
     found = found_documents(index, question, rows, weights, POOL_FACTOR * asked.limit)
     withheld = index.counts(index.within(hidden, question.asked_ms))
-    lent = Links(space, reader, sources, index, rows).lent(lending) if lending else {}
+    lent = LentItems(space, reader, sources, index, rows).lent(lending) if lending else {}
     documents = [*found.documents, *_linked(index, found.documents, lent)]
     items, now_ms = _read(space, reader, documents, asked.scope.as_of_ms), space.sources.clock.now_ms()
     compared = _compared(found.question, question.text, index)

@@ -27,12 +27,10 @@ from muniment.events.records import EventKind, TurnMeta
 from muniment.events.references import Plane, RefDerived, SourceEvidence
 from muniment.evidence.verifier import source_digest
 from muniment.governance.judgement import authority_of
-from muniment.governance.phases import Phase
 from muniment.ledger.drafts import Change, Draft
 from muniment.ledger.ledger import OpenedEvent, Writer
 from muniment.log.port import Reader, SealedRow, StreamHead
-from muniment.projections.link_checks import turns_of
-from muniment.projections.transcript import ReadTurn, no_words
+from muniment.projections.link_checks import Phases, phase_left, turn_of, turns_of
 from muniment.space.space import Space
 
 
@@ -77,7 +75,7 @@ class PreparedDerivation(NamedTuple):
     change: Change
     event: Draft
     is_new: bool  # its key was just drawn, so that nobody can have recorded it
-    phases: frozenset[Phase]  # what was left of the turns, or of the message, when it was checked
+    phases: Phases  # what was left of the turns, or of the message, when it was checked
 
 
 def check_derivation(session: Session, given: Derivation, at: str) -> None:
@@ -114,11 +112,13 @@ def prepared_derivation(
     span = TurnSpan(_sequence(named), _sequence(named if through is None else through))
     turns = _length(space, span, f"{at}.through")
     leaves: list[bytes] = []
+    phases: Phases = frozenset()
     subjects: set[str | None] = set()
     authorities: set[Authority] = set()
-    phases: set[Phase] = set()
     message = None
-    for read in turns_of(space.transcript, reader, head, span) if through else [_read(space, reader, head, named)]:
+    for read in (
+        turns_of(space.transcript, reader, head, span) if through else [turn_of(space.transcript, reader, head, named)]
+    ):
         meta = read.record.meta
         leaves.append(read.opened.row.leaf)
         subjects |= {meta.actor.subject, meta.actor.acting_subject, meta.actor.mounted_subject}
@@ -126,7 +126,7 @@ def prepared_derivation(
         authorities |= {
             authority_of(message_head) for place, message_head in enumerate(meta.messages) if message in {None, place}
         }
-        phases.add(Phase.ERASED if message in read.record.erased else read.record.phase)
+        phases |= {phase_left(read, message)}
     assert len(leaves) == turns, "a page is whole"
     if given.subject not in subjects:
         raise InvalidInput(at=f"{at}.subject", problem="not_of_the_source")
@@ -153,7 +153,7 @@ def prepared_derivation(
     change = Change(EventKind.REF_DERIVED, now_ms, body, refs)
     event = change.drafted(space.sources.entropy)
     known = None if is_new else _known(space, reader, head, span, body)
-    return PreparedDerivation(head, span, body, known, change, event, is_new, frozenset(phases))
+    return PreparedDerivation(head, span, body, known, change, event, is_new, phases)
 
 
 def _found(
@@ -169,12 +169,6 @@ def _found(
 def _sequence(turn: OpenedEvent) -> int:
     assert turn.row.turn_seq is not None, "it was found among the turns"
     return turn.row.turn_seq
-
-
-def _read(space: Space, reader: Reader, head: StreamHead, opened: OpenedEvent) -> ReadTurn:
-    """Return a turn that was opened as it is now, without its words."""
-    transcript = space.transcript
-    return transcript.read_opened(opened, transcript.changes(reader, head), transcript.mark(reader, head), no_words)
 
 
 def _length(space: Space, span: TurnSpan, at: str) -> int:
