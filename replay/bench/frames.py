@@ -30,6 +30,7 @@ from muniment import Options, Scope, View
 from muniment.kernel.sources import seeded_sources
 from replay.bench.contestants import PAGE_TURNS
 from replay.bench.figures import Amount, Figure, at_most
+from replay.bench.memory.items import statement
 from replay.bench.scene import Measured, Measuring, Scene
 from replay.stores import opened
 from replay.words import Words, key_of
@@ -80,12 +81,25 @@ def _search(stage: Stage, number: int) -> Step:
     return partial(stage.runtime.transcripts.search, stage.questions[number])
 
 
+def _remember(stage: Stage, number: int) -> Step:
+    turn = stage.beside[number]
+    text = "".join(str(message.content) for message in turn.messages)
+    candidate = statement(text, f"item {number}", turn.subject, (BESIDE, stage.beside[-1].turn))
+    return partial(stage.runtime.memory.remember, [candidate], "bench")
+
+
+def _recall(stage: Stage, number: int) -> Step:
+    return partial(stage.runtime.memory.recall, stage.beside[0].subject, stage.questions[number])
+
+
 OPERATIONS: dict[str, tuple[str, Callable[[Stage, int], Step]]] = {
     "page": (f"a page of {PAGE_TURNS} turns", _page),
     "erase": (f"the erasure of one turn of {READ_TURNS + BESIDE_TURNS}, receipt included", _erase),
     "commit": ("the commit of one turn", _commit),
     "export": (f"the certified export of a conversation of {READ_TURNS} turns", _export),
+    "remember": ("remembering one item that rests on one turn", _remember),
     "search": ("a search for one word", _search),
+    "recall": (f"a recall of one word from {WARM_UPS + ROUNDS} items and {READ_TURNS + BESIDE_TURNS} turns", _recall),
 }
 
 

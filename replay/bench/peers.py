@@ -18,6 +18,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from muniment.events.turn import Turn
 from replay.bench.contestants import PAGE_TURNS, Contestant, database
+from replay.bench.memory import beside as of_items
 from replay.machine import is_installed, version
 from replay.words import plain
 
@@ -145,10 +146,11 @@ def installed() -> Iterator[tuple[str, Callable[[Path], Contestant]]]:
 
 def missing() -> list[str]:
     """Return the peers that cannot be measured here."""
-    return [name for name, (module, _, _) in PEERS.items() if not is_installed(module)]
+    return [name for name, (module, _, _) in PEERS.items() if not is_installed(module)] + of_items.missing()
 
 
 def versions() -> str:
     """Return the versions of the peers that are installed."""
     distributions = {distribution for module, distribution, _ in PEERS.values() if is_installed(module)}
-    return ", ".join(f"{name} {version(name)}" for name in sorted(distributions))
+    known = {name: version(name) for name in distributions} | of_items.versions()
+    return ", ".join(f"{name} {found}" for name, found in sorted(known.items()))

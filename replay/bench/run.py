@@ -12,7 +12,10 @@ from msgspec import Struct
 
 from replay.bench import append, callers, derived, erasing, frames, importing, pages, proofs, redaction, side, start
 from replay.bench.figures import Figure
-from replay.bench.memory import memory
+from replay.bench.footprint import footprint
+from replay.bench.memory.beside import beside
+from replay.bench.memory.recalling import projecting, recalling
+from replay.bench.memory.remembering import remembering
 from replay.bench.peers import missing, versions
 from replay.bench.profile import Hot, hottest
 from replay.bench.scene import Grown, Measured, Measuring, Scene
@@ -30,6 +33,7 @@ BENCHES: dict[str, tuple[Callable[[Scene], Measuring], ...]] = {
     "frames": (frames.frames,),
     "redaction": (redaction.found, redaction.speed),
     "search": (search,),
+    "memory": (remembering, recalling, projecting, beside),
 }
 
 # name -> what it studies in a store that has grown to a size
@@ -41,7 +45,7 @@ STUDIES: dict[str, tuple[Callable[[Grown], Measuring], ...]] = {
     "open": (pages.opening,),
     "rebuild": (derived.rebuilt,),
     "audit": (derived.audited,),
-    "memory": (memory,),
+    "footprint": (footprint,),
     "erase": (erasing.erased,),
 }
 
@@ -128,11 +132,12 @@ SUBJECTS = (
     "proofs",
     "erase",
     "open",
-    "memory",
+    "footprint",
     "size",
     "start",
     "redaction",
     "search",
+    "memory",
     "frames",
 )
 

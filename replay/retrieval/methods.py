@@ -109,11 +109,14 @@ class Method(NamedTuple):
     missing: Callable[[], str | None] = lambda: None
     has_model: bool = False
     is_ours: bool = True
+    embedder: Named | None = None
 
 
 def _with(embedder: Named) -> Method:
     name = f"muniment, {embedder.name}"
-    return Method(name, lambda directory: Ours(directory, embedder), embedder.missing, has_model=True)
+    return Method(
+        name, lambda directory: Ours(directory, embedder), embedder.missing, has_model=True, embedder=embedder
+    )
 
 
 BASE = Method(PORTER.name, lambda _: Plain(PORTER), is_ours=False)
@@ -123,6 +126,7 @@ METHODS = (
     Method("muniment, no model", Ours),
     *map(_with, EMBEDDERS),
 )
+PLAIN_FLAVOURS = {flavour.name: flavour for flavour in (PORTER, WORDS)}
 
 
 def turn_of(given: Given, subject: SubjectId) -> Turn:

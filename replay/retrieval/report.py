@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from replay.retrieval.items import ITEM_READING, item_lines
 from replay.retrieval.methods import BASE
 from replay.retrieval.run import COMPARED, Result, Scored, Table
 from replay.retrieval.sets import ADVERSARIAL, Labelled, Row, counted
@@ -28,6 +30,7 @@ READING = (
     "muniment: each message is one turn of an encrypted store on disk, each session one conversation.",
     "Questions go to `transcripts.search` unchanged, with the default settings and the date of the question.",
     "Gains are paired by question. The 95 % bootstrap interval comes from the script of the sets.",
+    *ITEM_READING,
     "Append and index are CPU milliseconds for each turn, including embedding.",
     "p50 and p95 are wall milliseconds for a question with 100 hits, as the script requires.",
     "The sets are the development half of the data. The other half is held out for the final evaluation.",
@@ -39,8 +42,12 @@ def markdown(result: Result) -> str:
     lines = [HEAD, *_about(result)]
     for table in result.tables:
         lines += ["", *_set(table)]
+    if result.items:
+        lines += ["", "## Recall over memory items", ""]
+    for items in result.items:
+        lines += [*item_lines(items), ""]
     lines += ["", "## How to read it", "", *(f"- {line}" for line in READING), ""]
-    return "\n".join(lines)
+    return re.sub("\n{3,}", "\n\n", "\n".join(lines))
 
 
 def _about(result: Result) -> Iterator[str]:

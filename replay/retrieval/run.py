@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from replay.embedders import versions
 from replay.machine import machine
+from replay.retrieval.items import ItemTable, item_table
 from replay.retrieval.methods import BASE, METHODS, Adapter, Method
 from replay.retrieval.sets import DATA, SETS, Labelled, Row, counted, script
 
@@ -76,6 +77,7 @@ class Result(NamedTuple):
     at: str
     tables: list[Table]
     missing: list[str]
+    items: list[ItemTable]
 
 
 def run(order: Order, tell: Callable[[str], None]) -> Result:
@@ -88,8 +90,11 @@ def run(order: Order, tell: Callable[[str], None]) -> Result:
     with tempfile.TemporaryDirectory(prefix="muniment-retrieval-") as scratch:
         wanted = [one for one in SETS if one.is_there(order.data) and (not order.sets or one.name in order.sets)]
         tables = [_table(script(order.data), one, there, order.data, tell) for one in wanted]
+        with_answers = [one for one in wanted if one.has_turns]
+        items = [item_table(one, there, order.data, tell) for one in with_answers]
+        items = [table for table in items if table.scored and table.scored[0].found]
         about = machine(Path(scratch)) | {"models installed": versions()}
-    return Result(about, datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), tables, missing)
+    return Result(about, datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), tables, missing, items)
 
 
 def _is_asked(method: Method, words: Iterable[str]) -> bool:

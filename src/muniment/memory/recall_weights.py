@@ -17,6 +17,8 @@ class RecallWeights(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     - `lexical`: BM25 of the words, as a share of the best hit.
     - `similarity`: how far the cosine is above the mean, as a share of the best hit; 0 without an embedder.
     - `context`: what the messages before and after, and the best ones of the session, lend a message.
+    - `source`: what the turns that it rests on lend an item: the score of the best one, as a share of the best message;
+      in views that show where something was said.
     - `exact`: 1 if the question has every word of the topic, or is the statement itself.
     - `keyword`, `entity`: the share of the keywords and tags, and of the entities, that the question has.
     - `time`: 1 if it is of a time that the question names, less with the distance from it.
@@ -35,6 +37,7 @@ class RecallWeights(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     lexical: Weight = 1.0
     similarity: Weight = 0.7
     context: Weight = 0.4
+    source: Weight = 1.0
     exact: Weight = 0.3
     keyword: Weight = 0.15
     entity: Weight = 0.15
@@ -54,6 +57,7 @@ COMPONENTS = (
     "lexical",
     "similarity",
     "context",
+    "source",
     "exact",
     "keyword",
     "entity",

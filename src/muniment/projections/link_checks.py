@@ -13,9 +13,12 @@ from muniment.events.identity import conversation_mark, message_id
 from muniment.events.records import ConversationOpened, EventKind, TurnMeta
 from muniment.evidence.verifier import source_digest
 from muniment.governance.phases import Phase
+from muniment.ledger.ledger import OpenedEvent
 from muniment.log.port import Reader, StreamHead
 from muniment.projections.evidence_links import Reference
 from muniment.projections.transcript import TURNS_BATCH, ReadTurn, Transcript
+
+Phases = frozenset[Phase]
 
 
 class LinkFault(StrEnum):
@@ -34,6 +37,16 @@ def turns_of(transcript: Transcript, reader: Reader, head: StreamHead, span: Tur
     last = head.turns if span.last is None else min(span.last, head.turns)
     for first in range(span.first, last + 1, TURNS_BATCH):
         yield from transcript.page(reader, head, first, min(last, first + TURNS_BATCH - 1), _no_words)
+
+
+def turn_of(transcript: Transcript, reader: Reader, head: StreamHead, opened: OpenedEvent) -> ReadTurn:
+    """Return a turn that was opened as it is now, without its words."""
+    return transcript.read_opened(opened, transcript.changes(reader, head), transcript.mark(reader, head), _no_words)
+
+
+def phase_left(read: ReadTurn, message: int | None) -> Phase:
+    """Return what is left of a turn, or of a message of it."""
+    return Phase.ERASED if message in read.record.erased else read.record.phase
 
 
 def faults_of(transcript: Transcript, reader: Reader, log: str, space: str, reference: Reference) -> list[LinkFault]:

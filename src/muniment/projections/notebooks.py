@@ -30,6 +30,7 @@ from muniment.events.memory_items import (
     NotebookOpened,
 )
 from muniment.events.records import NOTEBOOK, EventKind, MetaBody
+from muniment.events.references import RefDerived
 from muniment.governance.phases import Phase, phase_of
 from muniment.ledger.ledger import SPACE_STREAM, Ledger, OpenedEvent
 from muniment.log.port import Reader, SealedRow, StreamHead
@@ -127,11 +128,13 @@ class Notebooks:
 
     def slot_positions(self, find: Find, slot: bytes) -> list[int]:
         """Return the positions of the items that are or were in a slot, the oldest first."""
+        now = find(slot)
+        if now is None:  # nobody ever was: who takes a slot from another item is in it from then on
+            return []
         positions: list[int] = []
         while (before := find(self.former_name(slot, len(positions) + 1))) is not None:
             positions.append(before)
-        now = find(slot)
-        return positions if now is None else [*positions, now]
+        return [*positions, now]
 
     def fenced_positions(self, find: Find, whose: ItemGroup, source: tuple[str, ...]) -> list[int]:
         """Return the positions of forgotten items without a slot that rest on this, the oldest first."""
@@ -143,6 +146,22 @@ class Notebooks:
     def former_streams(self, reader: Reader, subject: str, plane: MemoryPlane) -> list[int]:
         """Return the streams that a notebook had before archives took its place, oldest first."""
         return self.transcript.formers(reader, self.notebook_name(subject, plane))
+
+    def resting_on(
+        self, reader: Reader, head: StreamHead, known: Changes, turn: int
+    ) -> Iterator[tuple[str | None, int, int]]:
+        """Yield the items that rest on a turn of a conversation, or on a message of it, which is named; newest first.
+
+        Each with the stream of its notebook and its number there.
+        """
+        for position in reversed(self._positions.of(head.stream, known, [turn])[turn]):
+            row = reader.sealed(position)
+            meta = None if row is None or row.kind != EventKind.REF_DERIVED else self._ledger.open(row).meta
+            if isinstance(meta, RefDerived):
+                at = self._ledger.names.find(reader, self.item_name(meta.key))
+                item = None if at is None else reader.sealed(at)
+                if item is not None and item.turn_seq is not None:  # else it is an item of somebody else's memory
+                    yield meta.source.message, item.stream, item.turn_seq
 
     # --- folding ------------------------------------------------------------------------------------------------------
 

@@ -46,6 +46,8 @@ def _is_in(word: str, name: str) -> bool:
 
 def _called(word: str, corpus: Corpus, within: Rows) -> list[int]:
     columns, votes = corpus.columns, Counter[int]()
+    if len(columns.speakers) < 2:  # nobody greets, and nobody is greeted
+        return []
     for pattern in GREETINGS:
         rows = corpus.beginning(corpus.terms(pattern.replace(NAME, word)), within)
         for link in (columns.previous, columns.following):

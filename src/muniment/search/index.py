@@ -216,6 +216,16 @@ class Index:
         until = self._rows["until_ms"]
         return np.flatnonzero(self._rows.alive & wanted[self._rows["partition"]] & ((until == 0) | (until > at_ms)))
 
+    def among(self, stream: int, entry: int, rows: Rows) -> bool:
+        """Tell whether an entry has documents, and all of them are among some, which are in ascending order."""
+        of_entry = self._conversations.rows_of(stream, entry)
+        at = np.searchsorted(rows, of_entry)
+        return bool(of_entry) and int(at[-1]) < len(rows) and bool((rows[at] == of_entry).all())
+
+    def time_of(self, stream: int, entry: int) -> int:
+        """Return the time of an entry that has documents."""
+        return int(self._rows["time_ms"][self._conversations.rows_of(stream, entry)[0]])
+
     def listed(self, rows: Rows, until_ms: int | None) -> Rows:
         """Return those of some documents that are not archived and, if that is said, not later than a time."""
         kept = self._rows["archived"][rows] == 0

@@ -89,7 +89,7 @@ class PlacesInQuestion:
         return any(place.message is None or message in {None, place.message} for message in self._messages(place))
 
     def _messages(self, place: SourcePlace) -> Iterator[int | None]:
-        return (message for span, message in self._spans[place.stream] if span.includes(place.turn))
+        return (message for span, message in self._spans[place.stream] if span.includes(place.sequence))
 
 
 def _following(space: Space, reader: Reader, now_ms: int) -> list[MemoryPolicy]:

@@ -135,7 +135,8 @@ def _append(
         return _report(asked, item, refusal)
     if isinstance(prepared, PreparedItem):
         require_shown(prepared, space, writer.tx)
-        position = record_item(space, writer, prepared, asked.request.reason, _writing(asked))
+        history = space.notebooks.in_slot(writer.tx, prepared.slot)
+        position = record_item(space, writer, prepared, asked.request.reason, _writing(asked), history)
         _note_run(writer, asked, ItemsOfRun(recorded=[prepared.meta.item], retired=[item.id]))
         return _report(asked, item, None, position=position, successor=prepared.meta.item)
     if prepared is not None:

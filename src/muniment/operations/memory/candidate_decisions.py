@@ -47,9 +47,14 @@ class RememberedCandidate(Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class CandidateDecisions:
-    """Decides about candidates in one state of the log of a space."""
+    """Decides about candidates in one state of the log of a space; `is_prepared_here`: they were prepared in it.
 
-    def __init__(self, space: Space, reader: Reader, now_ms: int) -> None:
+    `histories` are the items of the slots that were looked at, the newest first.
+    """
+
+    def __init__(self, space: Space, reader: Reader, now_ms: int, *, is_prepared_here: bool = False) -> None:
+        self.histories: dict[bytes, list[MemoryItem]] = {}
+        self._is_prepared_here = is_prepared_here
         self._space = space
         self._reader = reader
         self._policies = in_force(space.notebooks.policies(reader), now_ms)
@@ -66,20 +71,28 @@ class CandidateDecisions:
         if policy is not None:
             ruling = STOPS[policy.event.action]
             return RememberedCandidate(decision=ruling, reason=SUPPRESSED_BY_POLICY, changed=False, policy=policy.id)
-        if not prepared.rests_on_nothing_hidden(self._space, self._reader):
+        if not self._is_shown(prepared):
             return RememberedCandidate(decision=Ruling.REFUSE, reason=EVIDENCE_HIDDEN, changed=False)
         told = prepared.candidate
-        history = notebooks.in_slot(self._reader, prepared.slot)
-        history += notebooks.forgotten_from(self._reader, told.subject, told.plane, prepared.meta)
+        history = self.histories[prepared.slot] = notebooks.in_slot(self._reader, prepared.slot)
+        history = history + notebooks.forgotten_from(self._reader, told.subject, told.plane, prepared.meta)
         merge = merged(prepared.incoming, history)
         decided = _merged(merge, history)
         return self._with_room(prepared, decided) if merge.outcome is MergeOutcome.RECORDED else decided
+
+    def _is_shown(self, prepared: PreparedItem) -> bool:
+        """Tell whether the words of all turns that an item rests on are still shown to somebody."""
+        if self._is_prepared_here:
+            return prepared.rested_on_nothing_hidden
+        return prepared.rests_on_nothing_hidden(self._space, self._reader)
 
     def _known(self, prepared: PreparedItem) -> RememberedCandidate | None:
         """Return what a repeat gets: the item of its id, if that says the same; another one is a `Conflict`.
 
         One that was recorded in a run that was undone is decided about again.
         """
+        if prepared.candidate.id is None:  # it was just drawn
+            return None
         item = self._space.notebooks.item(self._reader, prepared.meta.item)
         if item is None:
             return None

@@ -12,6 +12,7 @@ from muniment.governance.views import View
 from muniment.log.port import Reader
 from muniment.operations.memory.recall_report import AskedRecall
 from muniment.operations.memory.selection import ItemSelection, items_of
+from muniment.operations.memory.source_phases import SourcePhases
 from muniment.operations.transcripts.embed import coverage, embed_newest
 from muniment.operations.transcripts.hits import SemanticCoverage
 from muniment.search.index import Index
@@ -25,6 +26,7 @@ class ItemIndex(NamedTuple):
 
     current: Index
     reader: Reader
+    sources: SourcePhases
     semantic: SemanticCoverage = SemanticCoverage.ABSENT
     semantic_reason: str | None = None
 
@@ -35,11 +37,11 @@ def item_index(session: Session, asked: AskedRecall, view: View) -> Iterator[Ite
     space = session.space
     if asked.scope.as_of_ms is not None:
         with space.ledger.reader() as reader:
-            yield ItemIndex(_index_of_then(space, reader, asked, view), reader)
+            yield ItemIndex(_index_of_then(space, reader, asked, view), reader, SourcePhases(space, reader))
         return
     with space.indexes.caught_up(view, session.progress, Indexed.ITEMS) as caught:
         embed_newest(space, index_name(view, Indexed.ITEMS), caught)
-        yield ItemIndex(*caught, *coverage(space, caught.current))
+        yield ItemIndex(*caught, SourcePhases(space, caught.reader), *coverage(space, caught.current))
 
 
 def _index_of_then(space: Space, reader: Reader, asked: AskedRecall, view: View) -> Index:

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 
 class Derived(NamedTuple):
-    """The item that was derived from something: its id, its plane, and whose it is."""
+    """The item that was derived from something: its id, its plane, and whose it is. `is_new`: the id was just drawn."""
 
     item: str
     plane: MemoryPlane
     subject: SubjectId
+    is_new: bool = False
 
 
 def known_to(session: Session, item: MemoryItem) -> bool:
@@ -53,4 +54,4 @@ def derived_from(
         message=source.message,
     )
     check_derivation(session, given, at)
-    return prepared_derivation(session.space, reader, given, at, now_ms)
+    return prepared_derivation(session.space, reader, given, at, now_ms, is_new=whose.is_new)

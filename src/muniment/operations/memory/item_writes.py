@@ -18,6 +18,7 @@ from muniment.events.memory_items import (
 from muniment.events.records import EventKind
 from muniment.ledger.drafts import Change, draft, encoded
 from muniment.ledger.ledger import Writer
+from muniment.memory.fold import MemoryItem
 from muniment.memory.merging import in_use
 from muniment.operations.memory.item_changes import retire_item
 from muniment.operations.memory.prepared_items import PreparedItem, Writing
@@ -44,9 +45,13 @@ class ItemsOfRun(NamedTuple):
     revised: Sequence[str] = ()
 
 
-def record_item(space: Space, writer: Writer, prepared: PreparedItem, why: str, writing: Writing) -> int:
-    """Record an item in its slot, and retire the one that is there; return its position."""
-    history = space.notebooks.in_slot(writer.tx, prepared.slot)
+def record_item(
+    space: Space, writer: Writer, prepared: PreparedItem, why: str, writing: Writing, history: Sequence[MemoryItem]
+) -> int:
+    """Record an item in its slot, and retire the one that is there; return its position.
+
+    `history` are the items of the slot, the newest first.
+    """
     positions: Positions = {}
     for derivation in prepared.derivations:
         append_derivation(space, writer, derivation, positions)

@@ -55,6 +55,11 @@ class PreparedItem(NamedTuple):
             return False
         return kept is None or (kept.topic, normalised(kept.text)) == (told.topic, normalised(told.text))
 
+    @property
+    def rested_on_nothing_hidden(self) -> bool:
+        """Whether that was so in the state of the log in which it was prepared."""
+        return not any(is_gone(phase) for link in self.derivations for phase in link.phases)
+
     def rests_on_nothing_hidden(self, space: Space, reader: Reader) -> bool:
         """Tell whether the words of all turns that it rests on are still shown to somebody."""
         return not any(is_gone(source_phase(space, reader, link.body.source)) for link in self.derivations)
@@ -90,7 +95,7 @@ def prepared_item(
     kind = kind_named(candidate.kind)
     assert kind is not None, "a candidate of an unknown kind is refused"
     item = candidate.id or space.sources.ids.new_id()
-    whose = Derived(item, candidate.plane, candidate.subject)
+    whose = Derived(item, candidate.plane, candidate.subject, is_new=candidate.id is None)
     derivations = [
         derived_from(session, reader, whose, source, f"{at}.evidence[{number}]", writing.now_ms)
         for number, source in enumerate(candidate.evidence)

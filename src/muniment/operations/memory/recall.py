@@ -4,9 +4,10 @@
    subject may know are candidates. So nothing that is withheld moves a score.
 2. The messages of the subject and the items of each plane are found by the indexes that searches use, with the same
    ranking; of each, `POOL_FACTOR` times as many as are wanted are taken further.
-3. Items are read from the log and get the components that only they have. What depends on words and meaning is a share
+3. Items that rest on the best messages are candidates, too, and are lent a share of their scores (`lending`).
+4. Items are read from the log and get the components that only they have. What depends on words and meaning is a share
    of the best hit of both indexes, so that there is one ranking (`memory.recall_scoring`).
-4. What matches too little of the question is left out; an empty answer is an answer.
+5. What matches too little of the question is left out; an empty answer is an answer.
 
 The past is found in an index of its own, made of the items as they were then.
 """
@@ -18,6 +19,7 @@ from muniment.errors import InvalidInput
 from muniment.events.identity import check_name
 from muniment.governance.views import View
 from muniment.operations.memory.item_index import item_index
+from muniment.operations.memory.lending import lendings, lends
 from muniment.operations.memory.recall_hits import recall_hit
 from muniment.operations.memory.recall_query import worded
 from muniment.operations.memory.recall_ranking import plane_report, ranked_candidates
@@ -44,15 +46,16 @@ def recall(session: Session, asked: AskedRecall, view: View) -> Recollection:
             check_name(name, at=at)
     wording, now_ms = worded(session, asked, view), space.sources.clock.now_ms()
     question = Question(wording.text, now_ms if asked.scope.as_of_ms is None else asked.scope.as_of_ms)
-    messages = NONE_FOUND
-    if RecallPlane.TRANSCRIPT in asked.planes:
+    messages, is_lending = NONE_FOUND, bool(asked.item_planes) and lends(view, asked.weights)
+    if RecallPlane.TRANSCRIPT in asked.planes or is_lending:
         messages = recalled_messages(session, asked, view, question)
+    lending = lendings(messages, asked.weights) if is_lending else []
     with item_index(session, asked, view) as opened:
-        items = recalled_items(session, asked, opened, question) if asked.item_planes else NONE_FOUND
-        ranked = ranked_candidates(asked, [messages, items], question.asked_ms)
+        items = recalled_items(session, asked, opened, question, lending) if asked.item_planes else NONE_FOUND
+        ranked = ranked_candidates(asked, messages, items, question.asked_ms)
         fitting = [each for each in ranked if each.recalled.relevance >= asked.ranking.least_relevance]
         selected = fitting[: asked.limit]
-        shower = ItemShower(space, opened.reader, view, asked.subject)
+        shower = ItemShower(space, opened.reader, view, asked.subject, opened.sources)
         hits = [recall_hit(each, shower, explain=asked.ranking.explain) for each in selected]
         counts = {**messages.counts, **items.counts}
         planes = [

@@ -56,7 +56,6 @@ def _with_item(hit: RecallHit, item: MemoryItem, shower: ItemShower) -> RecallHi
         confidence=shown.confidence,
         state=shown.state,
         evidence=[
-            hit_evidence(shower.space, shower.reader, shower.view, source) if shower.is_owner(item) else OF_ANOTHER
-            for source in item.meta.evidence
+            hit_evidence(shower, source) if shower.is_owner(item) else OF_ANOTHER for source in item.meta.evidence
         ],
     )

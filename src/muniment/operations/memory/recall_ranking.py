@@ -26,16 +26,20 @@ class ScoredCandidate(NamedTuple):
     score: float
 
 
-def ranked_candidates(asked: AskedRecall, batches: list[RecalledBatch], asked_ms: int) -> list[ScoredCandidate]:
-    """Return all candidates in one order: the best first, of equal ones the latest, then the last recorded."""
-    weights = asked.weights
+def ranked_candidates(
+    asked: AskedRecall, messages: RecalledBatch, items: RecalledBatch, asked_ms: int
+) -> list[ScoredCandidate]:
+    """Return what was asked for in one order: the best first, of equal ones the latest, then the last recorded."""
+    weights, batches, is_asked = asked.weights, (messages, items), frozenset(asked.planes)
     words_best = max(batch.words_best for batch in batches)
     semantic_best = max(batch.semantic_best for batch in batches)
+    lent = max(_share(messages.words_best, words_best), _share(messages.semantic_best, semantic_best))
     scored: list[ScoredCandidate] = []
     for batch in batches:
         by_words, by_meaning = _share(batch.words_best, words_best), _share(batch.semantic_best, semantic_best)
         scales = {"lexical": by_words, "similarity": by_meaning, "context": max(by_words, by_meaning)}
-        for one in batch.candidates:
+        scales["source"] = lent
+        for one in (one for one in batch.candidates if one.plane in is_asked):
             parts = {name: part * scales.get(name, 1.0) for name, part in one.parts.items()}
             scored.append(_scored(one, weighted(parts, weights), weights, asked_ms))
     kept = [each for each in scored if each.score >= weights.least]

@@ -18,7 +18,7 @@ from muniment.memory.recall_weights import RECALL_PRESETS, RecallPreset, RecallW
 from muniment.operations.memory.selection import AsOf
 from muniment.operations.transcripts.hits import SemanticCoverage
 
-LEAST_RELEVANCE = 0.15
+LEAST_RELEVANCE = 0.2
 RECALL_HITS = 8
 CONSIDERED_MAX = 12
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
 from muniment.declaration.session import Session
@@ -11,10 +11,11 @@ from muniment.log.port import Reader
 from muniment.memory.fold import MemoryItem, evidence_state
 from muniment.memory.recall_scoring import AskedQuestion, ItemCircumstances, ages, item_parts
 from muniment.operations.memory.item_index import ItemIndex
+from muniment.operations.memory.lending import Lending, Lent, LentItems
 from muniment.operations.memory.recall_report import AskedRecall, RecallPlane
 from muniment.operations.memory.recalled import POOL_FACTOR, PlaneCount, Recalled, RecalledBatch
 from muniment.operations.memory.recalled_messages import index_weights
-from muniment.operations.memory.source_phases import is_gone, is_retelling_hidden, source_phase
+from muniment.operations.memory.source_phases import SourcePhases, is_gone
 from muniment.ranking.question import ParsedQuestion, Question
 from muniment.search.found_documents import FoundDocument, found_documents
 from muniment.search.index import Index
@@ -22,24 +23,34 @@ from muniment.search.item_documents import known_partitions
 from muniment.space.space import Space
 
 
-def recalled_items(session: Session, asked: AskedRecall, opened: ItemIndex, question: Question) -> RecalledBatch:
-    """Return the best items of the planes that are asked for."""
-    space, (index, reader, semantic, reason) = session.space, opened
+def recalled_items(
+    session: Session, asked: AskedRecall, opened: ItemIndex, question: Question, lending: list[Lending]
+) -> RecalledBatch:
+    """Return the best items of the planes that are asked for, and those that rest on what was found (`lending`)."""
+    space, (index, reader, sources, semantic, reason) = session.space, opened
     shown = {plane: known_partitions(index, plane, asked.subject) for plane in asked.item_planes}
     hidden = {plane: known_partitions(index, plane, asked.subject, is_hidden=True) for plane in asked.item_planes}
     rows, weights = index.within(chain(*shown.values()), question.asked_ms), index_weights(asked.weights, linked=False)
     found = found_documents(index, question, rows, weights, POOL_FACTOR * asked.limit)
     withheld = index.counts(index.within(chain(*hidden.values()), question.asked_ms))
-    items = _read(space, reader, found.documents, asked.scope.as_of_ms)
+    lent = LentItems(space, reader, sources, index, rows).lent(lending) if lending else {}
+    documents = [*found.documents, *_linked(index, found.documents, lent)]
+    items, now_ms = _read(space, reader, documents, asked.scope.as_of_ms), space.sources.clock.now_ms()
     compared = _compared(found.question, question.text, index)
     candidates = [
-        _candidate(space, reader, item, document, compared, asked)
-        for document in found.documents
-        if not is_retelling_hidden(space, reader, item := items[document.stream, document.entry])
+        _with_lent(
+            _candidate(sources, item, document, compared, asked, now_ms),
+            lent.get((document.stream, document.entry)),
+        )
+        for document in documents
+        if not sources.hides_retelling(item := items[document.stream, document.entry])
     ]
+    linked = Counter(one.plane for one in candidates[len(found.documents) :])
     counts = {
         RecallPlane(plane): PlaneCount(
-            _total(found.candidates, names), _total(found.matched, names), _total(withheld, hidden[plane])
+            _total(found.candidates, names),
+            _total(found.matched, names) + linked[RecallPlane(plane)],
+            _total(withheld, hidden[plane]),
         )
         for plane, names in shown.items()
     }
@@ -65,22 +76,37 @@ def _read(
     }
 
 
+def _linked(index: Index, found: list[FoundDocument], lent: Mapping[tuple[int, int], Lent]) -> Iterator[FoundDocument]:
+    """Yield the documents of items that are lent something and are not among those that were found by themselves."""
+    known = {(document.stream, document.entry) for document in found}
+    for stream, entry in lent:
+        if (stream, entry) not in known:
+            yield FoundDocument(-1, stream, entry, index.time_of(stream, entry), 0.0, 0.0, {})
+
+
+def _with_lent(candidate: Recalled, lent: Lent | None) -> Recalled:
+    if lent is None:
+        return candidate
+    parts = candidate.parts | {"source": lent.share}
+    return candidate._replace(parts=parts, relevance=max(candidate.relevance, lent.relevance))
+
+
 def _compared(parsed: ParsedQuestion, text: str, index: Index) -> AskedQuestion:
     terms = frozenset(term for phrase in parsed.searched for term in phrase)
     return AskedQuestion(text, terms, index.terms)
 
 
 def _candidate(
-    space: Space,
-    reader: Reader,
+    sources: SourcePhases,
     item: MemoryItem,
     document: FoundDocument,
     question: AskedQuestion,
     asked: AskedRecall,
+    now_ms: int,
 ) -> Recalled:
-    gone = [is_gone(source_phase(space, reader, source)) for source in item.meta.evidence]
+    gone = [is_gone(sources.phase(source)) for source in item.meta.evidence]
     circumstances = ItemCircumstances(
-        state=evidence_state(item, space.sources.clock.now_ms(), is_source_gone=any(gone)),
+        state=evidence_state(item, now_ms, is_source_gone=any(gone)),
         sources_shown=gone.count(False),
         is_of_conversation=any(map(asked.scope.goes_on_in, item.meta.evidence)),
     )

@@ -8,6 +8,8 @@ of the items that give way to it, and the record of the run are one transaction;
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,6 +20,7 @@ from muniment.events.identity import check_name
 from muniment.events.memory_items import ItemRetired, Retirement
 from muniment.ledger.ledger import Writer
 from muniment.memory.candidate import Candidate
+from muniment.memory.fold import MemoryItem
 from muniment.memory.merging import in_use
 from muniment.operations.memory.candidate_checks import check_candidates
 from muniment.operations.memory.candidate_decisions import CandidateDecisions, RememberedCandidate
@@ -55,45 +58,75 @@ def remember(
             prepared_item(session, reader, candidate, writing, f"candidates[{number}]")
             for number, candidate in enumerate(candidates)
         ]
-        decisions = CandidateDecisions(space, reader, writing.now_ms)
+        decisions = CandidateDecisions(space, reader, writing.now_ms, is_prepared_here=True)
         decided = [decisions.about(each) for each in prepared]
+        before = DecidedBefore(reader.log_seal(), decided, decisions.histories)
     is_idle = run is None and all(isinstance(each, Undecided) for each in prepared)
     if not dry_run and not is_idle:
-        decided = space.ledger.transact(lambda writer: record_all(space, writer, prepared, writing))
+        decided = space.ledger.transact(lambda writer: record_all(space, writer, prepared, writing, before))
     return RememberReport(dry_run=dry_run, recorded=sum(one.changed for one in decided), candidates=decided)
 
 
 # --- inside the transaction -------------------------------------------------------------------------------------------
 
 
+class DecidedBefore(NamedTuple):
+    """What was decided in the state of the log of a seal, and the items of each slot there, the newest first."""
+
+    seal: bytes
+    candidates: Sequence[RememberedCandidate]
+    histories: Mapping[bytes, Sequence[MemoryItem]]
+
+
 def record_all(
-    space: Space, writer: Writer, prepared: list[PreparedItem | Undecided], writing: Writing
+    space: Space,
+    writer: Writer,
+    prepared: list[PreparedItem | Undecided],
+    writing: Writing,
+    before: DecidedBefore | None = None,
 ) -> list[RememberedCandidate]:
-    """Decide about candidates in turn, record what is accepted, and what the run did."""
-    decisions = CandidateDecisions(space, writer.tx, writing.now_ms)
-    decided = [_recorded(space, writer, decisions, each, writing) for each in prepared]
+    """Decide about candidates in turn, record what is accepted, and what the run did.
+
+    What was decided before stands while the log is the same, apart from what this request has written.
+    """
+    stands = before is not None and writer.tx.log_seal() == before.seal and space.limits.items_max is None
+    decisions: CandidateDecisions | None = None
+    taken, decided = set[str | bytes](), list[RememberedCandidate]()
+    for number, each in enumerate(prepared):
+        is_free = isinstance(each, Undecided) or taken.isdisjoint((each.slot, each.meta.item))
+        if stands and is_free and before is not None:
+            told, histories = before.candidates[number], before.histories
+        else:
+            decisions = decisions or CandidateDecisions(space, writer.tx, writing.now_ms)
+            writer.flush()  # the slot may have been taken in the same request
+            told, histories = decisions.about(each), decisions.histories
+        if isinstance(each, PreparedItem) and told.would_change:
+            told = _recorded(space, writer, each, told, writing, histories.get(each.slot, ()))
+            taken |= {each.slot, each.meta.item}
+        decided.append(told)
     if writing.run is not None:
         _note_run(space, writer, decided, writing)
     return decided
 
 
 def _recorded(
-    space: Space, writer: Writer, decisions: CandidateDecisions, prepared: PreparedItem | Undecided, writing: Writing
+    space: Space,
+    writer: Writer,
+    prepared: PreparedItem,
+    decided: RememberedCandidate,
+    writing: Writing,
+    history: Sequence[MemoryItem],
 ) -> RememberedCandidate:
-    """Decide on the present state of the slot and the notebook, and record."""
-    writer.flush()  # the slot may have been taken in the same request
-    decided = decisions.about(prepared)
-    if isinstance(prepared, Undecided) or not decided.would_change:
-        return decided
+    """Record an item as was decided, in its slot with this history."""
     request = LifecycleRequest(reason=decided.reason, requester=writing.writer, requested_ms=writing.now_ms)
     for leaving in decided.evicted:
         body = ItemRetired(request=request, cause=Retirement.EVICTED, successor=prepared.meta.item, run=writing.run)
         item = space.notebooks.item(writer.tx, leaving)
         assert item is not None, "it was found in the same transaction"
         retire_item(writer, item, body)
-    position = _again(space, writer, prepared, request, writing)
+    position = None if prepared.candidate.id is None else _again(space, writer, prepared, request, writing)
     if position is None:
-        position = record_item(space, writer, prepared, decided.reason, writing)
+        position = record_item(space, writer, prepared, decided.reason, writing, history)
     return replace(decided, changed=True, item=prepared.meta.item, position=position)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from msgspec import Struct
 
@@ -20,13 +21,14 @@ from muniment.events.memory_items import (
 )
 from muniment.governance.detection.parts import marked_text
 from muniment.governance.item_visibility import SHOWS_EVIDENCE, SHOWS_STATEMENTS
+from muniment.governance.judgement import judge, needs_content
 from muniment.governance.phases import Phase
 from muniment.governance.views import Reason, View, withheld_by_phase
 from muniment.log.port import Reader
 from muniment.memory.audience import ALL, is_known_to
 from muniment.memory.fold import EvidenceState, MemoryItem, evidence_state
 from muniment.memory.kinds import RETELLING, WHOLE, ConfidenceBand
-from muniment.operations.memory.source_phases import is_gone, source_phase
+from muniment.operations.memory.source_phases import SourcePhases, SourcePlace, is_gone
 from muniment.operations.provenance.derived_refs import citation
 from muniment.space.space import Space
 
@@ -84,16 +86,20 @@ class ShownItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class ItemShower:
     """Shows the items of a space through one view, in one state of its log, to a subject or (None) to anybody."""
 
-    def __init__(self, space: Space, reader: Reader, view: View, to: str | None = None) -> None:
+    def __init__(
+        self, space: Space, reader: Reader, view: View, to: str | None = None, sources: SourcePhases | None = None
+    ) -> None:
         self.space = space
         self.reader = reader
         self._to = to
         self.view = view
+        self.sources = SourcePhases(space, reader) if sources is None else sources
         self._now_ms = space.sources.clock.now_ms()
+        self._reasons: dict[tuple[int, int], tuple[Reason | None, ...]] = {}
 
     def shown(self, item: MemoryItem) -> ShownItem:
         """Return an item as the view shows it."""
-        meta, phases = item.meta, [source_phase(self.space, self.reader, source) for source in item.meta.evidence]
+        meta, phases = item.meta, [self.sources.phase(source) for source in item.meta.evidence]
         tells_origin, owns = self.view in SHOWS_EVIDENCE, self.is_owner(item)
         words = self._words(item, phases)
         return ShownItem(
@@ -153,8 +159,17 @@ class ItemShower:
 
     def hides_words(self, item: MemoryItem) -> bool:
         """Tell whether the words of an item are withheld because those of a turn that it tells again are."""
-        phases = [source_phase(self.space, self.reader, source) for source in item.meta.evidence]
-        return _withheld(item, phases) is not None
+        return _withheld(item, map(self.sources.phase, item.meta.evidence)) is not None
+
+    def reasons_of(self, turn: SourcePlace) -> tuple[Reason | None, ...]:
+        """Return why the view does not show each message of a turn, None for what it shows."""
+        at = (turn.conversation.head.stream, turn.sequence)
+        if at not in self._reasons:
+            wanted = partial(needs_content, self.view)
+            page = self.space.transcript.page(self.reader, turn.conversation.head, turn.sequence, turn.sequence, wanted)
+            [read] = page
+            self._reasons[at] = tuple(judge(self.view, read.record, self.space.detection.view(self.view)).messages)
+        return self._reasons[at]
 
     def _words(self, item: MemoryItem, phases: Iterable[Phase]) -> ItemWords:
         if item.content is None or item.text is None:

@@ -1,4 +1,8 @@
-"""What is left of the turns that memory items rest on."""
+"""What is left of the turns that memory items rest on.
+
+Many items rest on few turns. Who asks for those of many items in one state of the log keeps a `SourcePhases`, which
+looks every conversation and every turn up once.
+"""
 
 from __future__ import annotations
 
@@ -7,53 +11,103 @@ from typing import NamedTuple
 from muniment.events.identity import ConversationKey, TurnId, named_message
 from muniment.events.references import SourceEvidence
 from muniment.governance.phases import MASKED_PHASES, Phase, phase_of
-from muniment.log.port import Reader
+from muniment.log.port import Reader, StreamHead
 from muniment.memory.fold import MemoryItem
 from muniment.memory.kinds import RETELLING
-from muniment.projections.change_fold import NOTHING
+from muniment.projections.change_fold import NOTHING, Changes
 from muniment.space.space import Space
 
 
-class SourcePlace(NamedTuple):
-    """Where the source of an item is: its stream, its turn by sequence, and the message by place if it names one."""
+class ConversationNow(NamedTuple):
+    """The stream of a conversation and its changes, in the reader's state of the log."""
 
-    stream: int
-    turn: int
-    message: int | None
+    head: StreamHead
+    changes: Changes
+
+
+class SourcePlace(NamedTuple):
+    """Where a turn is that something rests on, and the place of its message where it rests on one."""
+
+    conversation: ConversationNow
+    sequence: int
+    message: int | None = None
+
+    @property
+    def stream(self) -> int:
+        """The stream of the conversation."""
+        return self.conversation.head.stream
+
+
+class SourcePhases:
+    """What is left of turns in one state of the log."""
+
+    def __init__(self, space: Space, reader: Reader) -> None:
+        self._transcript = space.transcript
+        self._reader = reader
+        self._conversations: dict[tuple[str, str], ConversationNow | None] = {}
+        self._sequences: dict[tuple[str, str, str], int | None] = {}
+
+    def place(self, source: SourceEvidence) -> SourcePlace | None:
+        """Return where a turn is, or None where an archive took the place of its conversation, without it."""
+        key = ConversationKey(conversation=source.conversation, channel=source.channel)
+        named = None if source.message is None else named_message(source.message)
+        place = self.place_of(key, source.turn)
+        return place if place is None or named is None else place._replace(message=named.place)
+
+    def place_of(self, key: ConversationKey, turn: str) -> SourcePlace | None:
+        """Return where a turn of a conversation is; as `place`."""
+        now = self._conversation(key)
+        sequence = None if now is None else self._sequence(now, key, turn)
+        return None if now is None or sequence is None else SourcePlace(now, sequence)
+
+    def phase(self, source: SourceEvidence) -> Phase:
+        """Return what is left of a turn, or of a message of it, that an item rests on."""
+        place = self.place(source)
+        if place is None:
+            return Phase.ERASED
+        changes, sequence = place.conversation.changes, place.sequence
+        if place.message is not None and place.message in changes.erased.get(sequence, NOTHING):
+            return Phase.ERASED
+        return phase_of(sequence, changes.steps)
+
+    def is_gone(self, item: MemoryItem) -> bool:
+        """Tell whether nobody is shown the words of some turn that an item rests on any more."""
+        return any(is_gone(self.phase(source)) for source in item.meta.evidence)
+
+    def hides_retelling(self, item: MemoryItem) -> bool:
+        """Tell whether an item retells turns and nobody is shown the words of some of them any more."""
+        return item.plane in RETELLING and self.is_gone(item)
+
+    def _conversation(self, key: ConversationKey) -> ConversationNow | None:
+        names = (key.channel, key.conversation)
+        if names not in self._conversations:
+            stream = self._transcript.stream_of(self._reader, key)
+            head = None if stream is None else self._transcript.head(self._reader, stream)
+            now = None if head is None else ConversationNow(head, self._transcript.changes(self._reader, head))
+            self._conversations[names] = now
+        return self._conversations[names]
+
+    def _sequence(self, now: ConversationNow, key: ConversationKey, turn: str) -> int | None:
+        names = (key.channel, key.conversation, turn)
+        if names not in self._sequences:
+            opened = self._transcript.turn(self._reader, now.head, key, TurnId(turn))
+            self._sequences[names] = None if opened is None else opened.row.turn_seq
+        return self._sequences[names]
+
+
+def source_phase(space: Space, reader: Reader, source: SourceEvidence) -> Phase:
+    """Return what is left of one turn, or of a message of it."""
+    return SourcePhases(space, reader).phase(source)
 
 
 def place_of(space: Space, reader: Reader, source: SourceEvidence) -> SourcePlace | None:
     """Return where a source is, or None where an archive took the place of the conversation, without this turn."""
-    transcript = space.transcript
-    key = ConversationKey(conversation=source.conversation, channel=source.channel)
-    stream = transcript.stream_of(reader, key)
-    head = None if stream is None else transcript.head(reader, stream)
-    opened = None if head is None else transcript.turn(reader, head, key, TurnId(source.turn))
-    if head is None or opened is None or opened.row.turn_seq is None:
-        return None
-    named = None if source.message is None else named_message(source.message)
-    return SourcePlace(head.stream, opened.row.turn_seq, None if named is None else named.place)
-
-
-def source_phase(space: Space, reader: Reader, source: SourceEvidence) -> Phase:
-    """Return what is left of a turn, or of a message of it, that an item rests on."""
-    place = place_of(space, reader, source)
-    if place is None:
-        return Phase.ERASED
-    changes = space.transcript.changes(reader, space.transcript.head(reader, place.stream))
-    if place.message is not None and place.message in changes.erased.get(place.turn, NOTHING):
-        return Phase.ERASED
-    return phase_of(place.turn, changes.steps)
-
-
-def is_source_gone(space: Space, reader: Reader, item: MemoryItem) -> bool:
-    """Tell whether nobody is shown the words of some turn that an item rests on any more."""
-    return any(is_gone(source_phase(space, reader, source)) for source in item.meta.evidence)
+    return SourcePhases(space, reader).place(source)
 
 
 def is_retelling_hidden(space: Space, reader: Reader, item: MemoryItem) -> bool:
     """Tell whether an item retells turns and nobody is shown the words of some of them any more."""
-    return item.plane in RETELLING and is_source_gone(space, reader, item)
+    return SourcePhases(space, reader).hides_retelling(item)
 
 
 def is_gone(phase: Phase) -> bool:

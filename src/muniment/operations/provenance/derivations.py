@@ -27,9 +27,9 @@ from muniment.events.references import Plane, RefDerived, SourceEvidence
 from muniment.evidence.verifier import source_digest
 from muniment.governance.judgement import authority_of
 from muniment.ledger.drafts import Change, Draft
-from muniment.ledger.ledger import Writer
+from muniment.ledger.ledger import OpenedEvent, Writer
 from muniment.log.port import Reader, SealedRow, StreamHead
-from muniment.projections.link_checks import turns_of
+from muniment.projections.link_checks import Phases, phase_left, turn_of, turns_of
 from muniment.space.space import Space
 
 if TYPE_CHECKING:
@@ -76,6 +76,8 @@ class PreparedDerivation(NamedTuple):
     known: int | None  # its position, when it was there before the transaction
     change: Change
     event: Draft
+    is_new: bool  # its key was just drawn, so that nobody can have recorded it
+    phases: Phases  # what was left of the turns, or of the message, when it was checked
 
 
 def check_derivation(session: Session, given: Derivation, at: str) -> None:
@@ -95,23 +97,30 @@ def check_derivation(session: Session, given: Derivation, at: str) -> None:
 # --- before the transaction: turns never change, so all but the repetition is decided here ----------------------------
 
 
-def prepared_derivation(space: Space, reader: Reader, given: Derivation, at: str, now_ms: int) -> PreparedDerivation:
-    """Return a reference, checked against the turns that it names; `at` is its path in the request."""
+def prepared_derivation(
+    space: Space, reader: Reader, given: Derivation, at: str, now_ms: int, *, is_new: bool = False
+) -> PreparedDerivation:
+    """Return a reference, checked against the turns that it names; `at` is its path in the request.
+
+    `is_new` says that its key was just drawn.
+    """
     key = given.conversation
     stream = space.transcript.stream_of(reader, key)
     if stream is None:
         raise UnknownConversation(at=f"{at}.conversation")
     head = space.transcript.head(reader, stream)
-    span = TurnSpan(
-        _sequence(space, reader, head, key, (given.turn, f"{at}.turn")),
-        _sequence(space, reader, head, key, (given.through or given.turn, f"{at}.through")),
-    )
+    named = _found(space, reader, head, key, (given.turn, f"{at}.turn"))
+    through = None if given.through is None else _found(space, reader, head, key, (given.through, f"{at}.through"))
+    span = TurnSpan(_sequence(named), _sequence(named if through is None else through))
     turns = _length(space, span, f"{at}.through")
     leaves: list[bytes] = []
+    phases: Phases = frozenset()
     subjects: set[str | None] = set()
     authorities: set[Authority] = set()
     message = None
-    for read in turns_of(space.transcript, reader, head, span):
+    for read in (
+        turns_of(space.transcript, reader, head, span) if through else [turn_of(space.transcript, reader, head, named)]
+    ):
         meta = read.record.meta
         leaves.append(read.opened.row.leaf)
         subjects |= {meta.actor.subject, meta.actor.acting_subject, meta.actor.mounted_subject}
@@ -119,6 +128,7 @@ def prepared_derivation(space: Space, reader: Reader, given: Derivation, at: str
         authorities |= {
             authority_of(message_head) for place, message_head in enumerate(meta.messages) if message in {None, place}
         }
+        phases |= {phase_left(read, message)}
     assert len(leaves) == turns, "a page is whole"
     if given.subject not in subjects:
         raise InvalidInput(at=f"{at}.subject", problem="not_of_the_source")
@@ -144,15 +154,23 @@ def prepared_derivation(space: Space, reader: Reader, given: Derivation, at: str
     refs = span_refs(span) | ({} if message is None else {"message": message})
     change = Change(EventKind.REF_DERIVED, now_ms, body, refs)
     event = change.drafted(space.sources.entropy)
-    return PreparedDerivation(head, span, body, _known(space, reader, head, span, body), change, event)
+    known = None if is_new else _known(space, reader, head, span, body)
+    return PreparedDerivation(head, span, body, known, change, event, is_new, phases)
 
 
-def _sequence(space: Space, reader: Reader, head: StreamHead, key: ConversationKey, named: tuple[TurnId, str]) -> int:
+def _found(
+    space: Space, reader: Reader, head: StreamHead, key: ConversationKey, named: tuple[TurnId, str]
+) -> OpenedEvent:
     turn, at = named
     opened = space.transcript.turn(reader, head, key, turn)
     if opened is None or opened.row.turn_seq is None:
         raise UnknownPlace(at=at)
-    return opened.row.turn_seq
+    return opened
+
+
+def _sequence(turn: OpenedEvent) -> int:
+    assert turn.row.turn_seq is not None, "it was found among the turns"
+    return turn.row.turn_seq
 
 
 def _length(space: Space, span: TurnSpan, at: str) -> int:
@@ -200,7 +218,7 @@ def append_derivation(
     """Append a reference unless it is there; `positions` are those that the same plan has appended."""
     stream, body, span = reference.head.stream, reference.body, reference.span
     position = reference.known if reference.known is not None else positions.get((stream, body))
-    if position is None:
+    if position is None and not reference.is_new:
         position = _arrived(space, writer, reference)
     changed = position is None
     if position is None:

@@ -1,4 +1,4 @@
-"""Memory: a fresh process opens a store and replays all of it: `python -m replay.bench.memory DIRECTORY`.
+"""Footprint: a fresh process opens a store and replays all of it: `python -m replay.bench.footprint DIRECTORY`.
 
 Prints as JSON the bytes of memory that it had after each step.
 """
@@ -32,12 +32,12 @@ class Had(NamedTuple):
     whole: int
 
 
-def memory(grown: Grown) -> Measuring:
+def footprint(grown: Grown) -> Measuring:
     """Replay everything in a fresh process."""
-    had = said_by("replay.bench.memory", str(grown.directory), form=Had)
+    had = said_by("replay.bench.footprint", str(grown.directory), form=Had)
     yield Measured(
         Figure(
-            subject="memory",
+            subject="footprint",
             what=f"memory growth of a new process that opens and replays {grown.turns:,} turns",
             measured=Amount(median=(had.whole - had.loaded) / MIB, unit="MiB", digits=1),
             note=f"{had.loaded / MIB:.1f} MiB with all modules loaded, {had.open / MIB:.1f} with the store open, "

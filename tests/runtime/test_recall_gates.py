@@ -1,0 +1,94 @@
+"""What messages lend the items that rest on them passes no gate, and tells nobody where something was said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from muniment.events.memory_items import ItemPrivacy
+from muniment.events.turn import Turn
+from muniment.governance.views import Reason, View
+from muniment.memory.recall_weights import RecallPreset
+from muniment.operations.memory.forget_targets import ForgetTarget
+from muniment.operations.memory.recall_report import RecallHit, RecallPlane, RecallRanking, RecallScope
+from tests.memory.asking import forget, remember
+from tests.turns import SUBJECT, TALK, answered, asked
+from tests.worlds import World
+
+ITEMS = RecallScope(planes=[plane for plane in RecallPlane if plane is not RecallPlane.TRANSCRIPT])
+
+
+@pytest.fixture
+def walk(world: World) -> World:
+    """Return a world with a turn, and an item that rests on it and has no word of it."""
+    said(world, "turn-1", "The walk along the harbour took two hours")
+    said(world, "turn-2", "Nothing much happened today")
+    remember(world, "Likes fresh air", topic="pastime", id="air")
+    return world
+
+
+def said(world: World, turn: str, text: str, **more: Any) -> None:
+    messages = [asked(text), answered("noted")]
+    world.commit(Turn(turn=turn, subject=more.pop("subject", SUBJECT), conversation=TALK, messages=messages, **more))
+
+
+def hits(world: World, query: str, view: View = View.MODEL_CONTEXT, **more: Any) -> list[RecallHit]:
+    return world.runtime.memory.recall(SUBJECT, query, view, **({"scope": ITEMS} | more)).hits
+
+
+def ids(world: World, query: str, view: View = View.MODEL_CONTEXT, **more: Any) -> list[str]:
+    return [hit.id for hit in hits(world, query, view, **more)]
+
+
+def test_a_question_in_the_words_of_a_turn_finds_the_item_that_rests_on_it(walk: World) -> None:
+    (hit,) = hits(walk, "How long was the walk at the harbour?", ranking=RecallRanking(explain=True))
+    assert hit.id == "air"
+    assert hit.components is not None
+    assert hit.components["source"] == 1.0
+    assert "lexical" not in hit.components
+    assert [source.turn for source in hit.evidence] == ["turn-1"]
+
+
+def test_weights_that_know_only_words_lend_nothing(walk: World) -> None:
+    assert ids(walk, "the harbour", ranking=RecallRanking(preset=RecallPreset.SIMILARITY)) == []
+
+
+def test_an_item_that_the_view_hides_is_lent_nothing(walk: World) -> None:
+    remember(walk, "Avoids crowds", topic="fear", id="fear", privacy=ItemPrivacy.OPERATOR_DIAGNOSTIC)
+    assert ids(walk, "the harbour") == ["air"]
+    assert set(ids(walk, "the harbour", View.RAW_OWNER)) == {"air", "fear"}
+
+
+def test_an_item_that_is_over_or_forgotten_is_lent_nothing(walk: World) -> None:
+    remember(walk, "Is away", topic="trip", id="trip", expires_ms=1)
+    assert ids(walk, "the harbour") == ["air"]
+    forget(walk, ForgetTarget(item="air"))
+    assert ids(walk, "the harbour", View.RAW_OWNER) == []
+
+
+def test_a_message_that_the_view_does_not_show_lends_nothing(walk: World) -> None:
+    walk.masked(1)
+    assert ids(walk, "the harbour") == []
+    assert ids(walk, "fresh air") == ["air"]
+    (hit,) = hits(walk, "fresh air")
+    assert [source.withheld for source in hit.evidence] == [Reason.LIFECYCLE_MASKED]
+
+
+def test_a_view_that_does_not_say_where_something_was_said_does_not_tell_it_by_an_order(walk: World) -> None:
+    assert ids(walk, "the harbour", View.HOST_UI) == []
+    assert ids(walk, "fresh air", View.HOST_UI) == ["air"]
+
+
+def test_messages_that_lend_are_no_hits_where_nobody_asked_for_them(walk: World) -> None:
+    report = walk.runtime.memory.recall(SUBJECT, "the harbour", scope=ITEMS)
+    assert {hit.plane for hit in report.hits} == {RecallPlane.LONG_TERM}
+    assert RecallPlane.TRANSCRIPT not in {plane.plane for plane in report.planes}
+
+
+def test_the_past_lends_nothing_to_what_came_later(walk: World) -> None:
+    then = walk.runtime._session.space.sources.clock.now_ms()
+    remember(walk, "Sleeps well", topic="sleep", id="sleep")
+    assert set(ids(walk, "the harbour")) == {"air", "sleep"}
+    past = RecallScope(planes=ITEMS.planes, as_of_ms=then)
+    assert ids(walk, "the harbour", scope=past) == ["air"]
