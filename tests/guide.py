@@ -44,7 +44,7 @@ from muniment.tables.table_forms import DERIVED, TABLES
 from muniment.transports.cli.failure import EXIT_CODES
 from muniment.transports.cli.guide import TOPICS, chapter
 from tests.guide_limits import LIMITS, amount, fixed_amounts
-from tests.guide_memory import candidate_rules, item_kinds, item_names, item_views, merge_rules
+from tests.guide_memory import candidate_rules, governance_rules, item_kinds, item_names, item_views, merge_rules
 
 ROOT = Path(__file__).parents[1]
 GUIDE = ROOT / "src/muniment/guide"
@@ -412,6 +412,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "detected": _detected,
     "planes": _planes,
     "candidate rules": partial(candidate_rules, table),
+    "governance rules": partial(governance_rules, table),
     "merge rules": partial(merge_rules, table),
     "item kinds": partial(item_kinds, table),
     "item names": partial(item_names, table),

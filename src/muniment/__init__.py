@@ -92,6 +92,7 @@ if TYPE_CHECKING:
         SupersedeItem,
     )
     from muniment.memory.candidate import Candidate, ItemSource, JudgedBy, Ruling, SemanticJudgement
+    from muniment.memory.skills import EditSkill, SkillStatus
     from muniment.operations.attachments import AttachmentPlace
     from muniment.operations.context.prompt import Composition, Gaps, QuoteScope, Shape, SystemText
     from muniment.operations.conversations.activity import TimeRange
@@ -175,6 +176,8 @@ _HOMES = {
     "PinItem": "muniment.memory.amendment",
     "RefreshItem": "muniment.memory.amendment",
     "RestoreItem": "muniment.memory.amendment",
+    "EditSkill": "muniment.memory.skills",
+    "SkillStatus": "muniment.memory.skills",
     "Ruling": "muniment.memory.candidate",
     "SemanticJudgement": "muniment.memory.candidate",
     "StaleHint": "muniment.events.memory_items",
@@ -257,6 +260,7 @@ __all__ = [
     "Detect",
     "DetectedType",
     "Detector",
+    "EditSkill",
     "Effect",
     "EmbedderChoice",
     "EmbedderKind",
@@ -314,6 +318,7 @@ __all__ = [
     "SearchScope",
     "SemanticJudgement",
     "Shape",
+    "SkillStatus",
     "Sort",
     "Source",
     "SourceKind",

@@ -30,6 +30,7 @@ from muniment.memory.amendment import (
     SupersedeItem,
 )
 from muniment.memory.candidate import Candidate
+from muniment.memory.skills import EditSkill, SkillStatus
 from muniment.operations.approvals.approvals import ApprovalList, ApprovalReport, ApprovalRuleInForce
 from muniment.operations.archives.archives import ArchiveCheck
 from muniment.operations.archives.export_archive import ArchiveReport
@@ -64,6 +65,8 @@ from muniment.operations.provenance.links import LinkPage, MemoryKey
 from muniment.operations.provenance.provenance import DerivationReport
 from muniment.operations.redactions.found_places import SoughtText
 from muniment.operations.redactions.redactions import BulkRedactionReport, RedactionPreview
+from muniment.operations.skills.mounted_skills import MountedSkills
+from muniment.operations.skills.skill_pages import SkillDetail, SkillsPage
 from muniment.operations.spaces.backup.restore import RestoreReport
 from muniment.operations.spaces.backup.take import Backup
 from muniment.operations.spaces.replace_signer import SignerReplaced
@@ -234,6 +237,25 @@ class AsyncMemoryGroup:
         self, subject: str, target: ForgetTarget, reason: str, requester: str, dry_run: bool = ...
     ) -> ForgetReport: ...
 
+class AsyncSkillGroup:
+    async def list_(
+        self,
+        subject: str,
+        view: View = ...,
+        query: str | None = ...,
+        include: list[SkillStatus] = ...,
+        limit: int = ...,
+    ) -> SkillsPage: ...
+    async def show(self, subject: str, name: str, view: View = ...) -> SkillDetail: ...
+    async def edit(
+        self, subject: str, name: str, edit: EditSkill, reason: str, requester: str, expected: int | None = ...
+    ) -> AmendReport: ...
+    async def enable(self, subject: str, name: str, reason: str, requester: str) -> AmendReport: ...
+    async def disable(self, subject: str, name: str, reason: str, requester: str) -> AmendReport: ...
+    async def retire(self, subject: str, name: str, reason: str, requester: str) -> AmendReport: ...
+    async def restore(self, subject: str, name: str, reason: str, requester: str) -> AmendReport: ...
+    async def mounted(self) -> MountedSkills: ...
+
 class AsyncLifecycle:
     async def request(
         self, conversation: ConversationKey, transition: Transition, reason: str, requester: str, turn: str | None = ...
@@ -374,6 +396,7 @@ class AsyncRuntime:
     subjects: AsyncSubjects
     redactions: AsyncRedactions
     memory: AsyncMemoryGroup
+    skills: AsyncSkillGroup
     lifecycle: AsyncLifecycle
     evidence: AsyncEvidence
     disclosure: AsyncDisclosure

@@ -203,6 +203,7 @@ CONVERSATION = ("order-LF-20418", "--channel", "web-chat")
 SCOPE = ("--conversation", *CONVERSATION)
 PHOTO = ("--turn", "turn-1", "--message", "1", "--part", "0")
 WHY = ("--reason", "why", "--requester", "who")
+SKILL = ("customer:nadia", "runtime_skill__refund")
 # path of an operation -> arguments that are valid for the store of the demo
 VALID: dict[str, tuple[str, ...]] = {
     "transcripts.commit": ("turns/1.json",),
@@ -240,6 +241,14 @@ VALID: dict[str, tuple[str, ...]] = {
     "memory.prompt": ("customer:nadia", "--budget-tokens", "100"),
     "memory.amend": ("i-1", "--amendment", "amendment.json", *WHY),
     "memory.forget": ("customer:nadia", "--item", "i-1", *WHY),
+    "skills.list": ("customer:nadia", "--query", "refund", "--include", "disabled"),
+    "skills.show": SKILL,
+    "skills.edit": (*SKILL, "--title", "Refund", *WHY),
+    "skills.enable": (*SKILL, *WHY),
+    "skills.disable": (*SKILL, *WHY),
+    "skills.retire": (*SKILL, *WHY),
+    "skills.restore": (*SKILL, *WHY),
+    "skills.mounted": (),
     "lifecycle.request": (*CONVERSATION, "--transition", "mask", "--reason", "why", "--requester", "who"),
     "lifecycle.erase": (*SCOPE, "--turn", "turn-2", *WHY),
     "lifecycle.review": ("erase", "--subject", "ada"),

@@ -42,6 +42,7 @@ from muniment.governance.policy import Policy
 from muniment.governance.views import View
 from muniment.kernel.digest import unb64url
 from muniment.memory.amendment import CorrectItem
+from muniment.memory.skills import EditSkill
 from muniment.operations.attachments import AttachmentPlace, AttachmentRange
 from muniment.operations.evidence.proof_document import EvidenceFormat
 from muniment.operations.lifecycle.scope import Scope
@@ -53,7 +54,7 @@ from muniment.runtime.catalogue import catalogue
 from muniment.runtime.runtime import Runtime
 from muniment.tables.table_forms import DERIVED, TABLES
 from tests.attributes import SEES, attribute
-from tests.memory.items import candidate
+from tests.memory.items import candidate, skill
 from tests.turns import TALK, answered, asked, plain_turn
 from tests.worlds import OPERATOR, World, key_of, memory_world
 
@@ -72,6 +73,9 @@ CANARIES: dict[str, set[View]] = {
     "canaryfileredacted": {RAW},
     "canaryfileseen": {RAW, MODEL, UI, EXPORT},
     "canaryitem": {RAW, MODEL, UI, EXPORT},
+    **{f"canary{said}": {RAW, MODEL, UI, EXPORT} for said in ("steps", "skilltitle", "skillsummary", "skilltopic")},
+    "canarynoteofskill": {RAW},
+    "canaryskillwhy": {RAW, AUDIT},
     "canarydiagnosis": {RAW},
     "canaryforgotten": NOBODY,
     "canarywhy": {RAW, AUDIT},
@@ -172,10 +176,17 @@ def _remember(runtime: Runtime) -> None:
     items = {
         "i-1": candidate("zephyr thing", topic="one", id="i-1"),
         "i-2": candidate("canarydiagnosis", topic="two", id="i-2", privacy=ItemPrivacy.OPERATOR_DIAGNOSTIC),
+        "s-1": candidate(
+            **skill(text="zephyr thing.\nA second step of it.", title="canaryskilltitle", summary="canaryskillsummary"),
+            id="s-1",
+            note="canarynoteofskill",
+        ),
         "i-3": candidate("canaryforgotten", topic="three", id="i-3", keywords=["canaryforgotten"]),
     }
     runtime.memory.remember(list(items.values()), "canarywriter")
     runtime.memory.amend("i-1", CorrectItem(text="canaryitem"), "canarywhy", "canarywriter")
+    edit = EditSkill(topic="canaryskilltopic", procedure="canarysteps does this.\nThen that.")
+    runtime.skills.edit(SubjectId("ada"), "runtime_skill__use_the_lift", edit, "canaryskillwhy", "canarywriter")
     runtime.memory.forget(SubjectId("ada"), ForgetTarget(item="i-3"), "asked for", OPERATOR)
 
 
@@ -212,6 +223,7 @@ PLACES = [
 ]
 WHY = {"reason": "why", "requester": "who"}
 TURN = {"conversation": TALKING, "turn": "turn-1"}
+SKILL = {"subject": "ada", "name": "runtime_skill__use_the_lift"}
 STATEMENT = {
     "subject": "ada", "kind": "profile", "text": "says nothing", "evidence": [TURN], "judgement": {"decision": "accept"}
 }  # fmt: skip
@@ -255,6 +267,14 @@ def about_memory() -> dict[str, list[dict[str, Any]]]:
         ],
         "memory.list": through({"subject": "ada"}, selection=[{}, {"state": "all"}, {"as_of_ms": 2**50}]),
         "memory.prompt": through({"subject": "ada", "budget_tokens": 9999}),
+        "skills.list": through({"subject": "ada"}, include=[[], ["disabled", "retired"]], query=[None, "canarysteps"]),
+        "skills.show": through(SKILL),
+        "skills.mounted": [{}],
+        "skills.disable": [SKILL | WHY],
+        "skills.enable": [SKILL | WHY],
+        "skills.retire": [SKILL | WHY],
+        "skills.restore": [SKILL | WHY],
+        "skills.edit": [SKILL | {"edit": {"title": "zephyr"}, **WHY}],
         "memory.show": through({}, item=["i-1", "i-2", "i-3"]),
         "memory.amend": [
             {"item": item, "amendment": {"type": "pin"}, "dry_run": True, **WHY} for item in ("i-1", "i-2", "i-3")
@@ -444,6 +464,7 @@ def test_each_canary_can_be_seen_by_whom_it_is_for(view: View) -> None:
                 shown += runtime.attachments.read(key_of(FILES), place, view).data.decode()
         shown += msgspec.json.encode(runtime.memory.list_(SubjectId("ada"), view)).decode()
         shown += msgspec.json.encode(runtime.memory.show("i-1", view)).decode()
+        shown += msgspec.json.encode(runtime.skills.show(SubjectId("ada"), SKILL["name"], view)).decode()
         if view in {RAW, AUDIT}:
             shown += msgspec.json.encode(runtime.evidence.links(conversation=key_of())).decode()
     assert {word for word in CANARIES if word in shown} == {word for word, views in CANARIES.items() if view in views}

@@ -11,6 +11,7 @@ from muniment.events.identity import TurnId
 from muniment.events.references import Plane
 from muniment.governance.views import View
 from muniment.memory.amendment import PinItem
+from muniment.memory.skills import EditSkill
 from muniment.operations.attachments import AttachmentPlace
 from muniment.operations.conversations.activity import TimeRange
 from muniment.operations.lifecycle.scope import Scope
@@ -51,6 +52,21 @@ def about_memory(runtime: Runtime) -> dict[str, Callable[[], Any]]:
     }
 
 
+def about_skills(runtime: Runtime) -> dict[str, Callable[[], Any]]:
+    """Return a call of every operation about skills."""
+    skills, named = runtime.skills, (SUBJECT, "runtime_skill__use_the_lift")
+    return {
+        "skills.list": lambda: skills.list_(SUBJECT),
+        "skills.show": lambda: skills.show(*named),
+        "skills.edit": lambda: skills.edit(*named, EditSkill(title="t"), "why", "who"),
+        "skills.enable": lambda: skills.enable(*named, "why", "who"),
+        "skills.disable": lambda: skills.disable(*named, "why", "who"),
+        "skills.retire": lambda: skills.retire(*named, "why", "who"),
+        "skills.restore": lambda: skills.restore(*named, "why", "who"),
+        "skills.mounted": skills.mounted,
+    }
+
+
 def about_the_store(runtime: Runtime) -> dict[str, Callable[[], Any]]:
     """Return a call of every operation about spaces, archives and the system."""
     key = key_of()
@@ -79,6 +95,7 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
     return (
         with_files(runtime)
         | about_memory(runtime)
+        | about_skills(runtime)
         | about_the_store(runtime)
         | {
             "transcripts.commit": lambda: runtime.transcripts.commit(plain_turn(1)),

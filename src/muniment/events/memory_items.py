@@ -99,6 +99,7 @@ class Retirement(StrEnum):
     INVALIDATED = "invalidated"
     EVICTED = "evicted"
     FORGOTTEN = "forgotten"
+    WITHDRAWN = "withdrawn"
     RESTORED = "restored"  # the other way round: it is in use again
 
 
@@ -111,6 +112,10 @@ class RevisionAction(StrEnum):
     CHANGE_SCOPE = "change_scope"
     CHANGE_PRIVACY = "change_privacy"
     PIN = "pin"
+    CONFIRM = "confirm"
+    EDIT = "edit"
+    ENABLE = "enable"
+    DISABLE = "disable"
 
 
 class InvalidityGround(StrEnum):
@@ -129,11 +134,35 @@ class NotebookOpened(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     plane: MemoryPlane
 
 
+class ObservedTool(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """The tool that an experience is of: its id, that of its registry, and the fingerprint which that had then."""
+
+    registry: str
+    fingerprint: str
+    tool: str
+
+
+class Observations(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """How often a tool did what was asked of it, and how often it did not."""
+
+    succeeded: int = 0
+    failed: int = 0
+
+
+class NamedSlot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """The slot of a skill, or of an experience with a tool and what was observed of it: a name, which survives."""
+
+    name: str
+    tool: ObservedTool | None = None
+    observations: Observations | None = None
+
+
 class ItemMeta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """What survives the erasure of an item: ids, names, numbers and times.
 
     `confidence` and `importance` are thousandths. `observed_ms` is when it was true, `expires_ms` when it ends to be
-    (0: never). An item without `evidence` was attested by `writer`, a person or a program.
+    (0: never). An item without `evidence` was attested by `writer`, a person or a program. The `slot` of a skill
+    and of an experience is a name, that of any other item is its kind and topic.
     """
 
     item: str
@@ -150,28 +179,46 @@ class ItemMeta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     expires_ms: int = 0
     evidence: list[SourceEvidence] = []
     run: str | None = None
+    slot: NamedSlot | None = None
 
 
 class ItemContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """What an item says. `topic` and the kind are its slot: a newer statement there takes its place."""
+    """What an item says. `topic` and the kind are its slot: a newer statement there takes its place.
+
+    What is None has no field in the log. `note` is a remark of whoever operates the host.
+    """
 
     topic: str
     text: str
     keywords: list[str] = []
     tags: list[str] = []
     entities: list[str] = []
+    title: str | None = None
+    summary: str | None = None
+    note: str | None = None
 
 
 class Revision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """What changes of an item; None stays as it is. `text` is words (`events.wording`)."""
+    """What changes of an item; None stays as it is.
+
+    `text`, `topic`, `title`, `summary` and `note` are words (`events.wording`). `evidence` and `observations` take the
+    place of what was there.
+    """
 
     text: str | None = None
+    topic: str | None = None
+    title: str | None = None
+    summary: str | None = None
+    note: str | None = None
     confidence: int | None = None
     privacy: ItemPrivacy | None = None
     scope: ItemScope | None = None
     stale: StaleHint | None = None
     pinned: bool | None = None
     confirmed_ms: int | None = None
+    disabled: bool | None = None
+    evidence: list[SourceEvidence] | None = None
+    observations: Observations | None = None
 
 
 class ItemRevised(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):

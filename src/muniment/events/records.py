@@ -29,6 +29,7 @@ from muniment.events.disclosures import (
 from muniment.events.memory_items import ItemContent, ItemMeta, ItemRetired, ItemRevised, NotebookOpened
 from muniment.events.message import Authority, Part, Role
 from muniment.events.references import RefDerived, Relation, Visibility
+from muniment.events.tool_registries import RegistryContent, ToolsRegistered, ToolsRemoved
 from muniment.events.turn import Attribution, Delivery, Source
 from muniment.events.wording import WordField, WordFields, Words, without_words
 
@@ -65,6 +66,8 @@ class EventKind(StrEnum):
     ITEM_RECORDED = "item.recorded"
     ITEM_REVISED = "item.revised"
     ITEM_RETIRED = "item.retired"
+    TOOLS_REGISTERED = "tools.registered"
+    TOOLS_REMOVED = "tools.removed"
 
 
 class RotationCause(StrEnum):
@@ -250,8 +253,10 @@ MetaBody = (
     | ItemMeta
     | ItemRevised
     | ItemRetired
+    | ToolsRegistered
+    | ToolsRemoved
 )
-ContentBody = TurnContent | AttributeContent | ItemContent | Words
+ContentBody = TurnContent | AttributeContent | ItemContent | RegistryContent | Words
 
 META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.SPACE_OPENED: SpaceOpened,
@@ -283,6 +288,8 @@ META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.ITEM_RECORDED: ItemMeta,
     EventKind.ITEM_REVISED: ItemRevised,
     EventKind.ITEM_RETIRED: ItemRetired,
+    EventKind.TOOLS_REGISTERED: ToolsRegistered,
+    EventKind.TOOLS_REMOVED: ToolsRemoved,
 }
 
 REASON, REMARK, OFFSET = WordField(ERASED, ERASED), WordField(None, ERASED), WordField(None, None)
@@ -297,8 +304,12 @@ WORDS: dict[type[Struct], WordFields] = {
     ApprovalDecided: {"request/reason": REASON},
     ExportIssued: {"export/purpose": REMARK},
     ContentExported: {"export/purpose": REMARK},
-    ItemRevised: {"request/reason": REASON, "revision/text": REMARK},
+    ItemRevised: {
+        "request/reason": REASON,
+        **{f"revision/{name}": REMARK for name in ("text", "topic", "title", "summary", "note")},
+    },
     ItemRetired: {"request/reason": REASON},
+    ToolsRemoved: {"request/reason": REASON},
 }
 
 # kind -> the body of its content cell, for the kinds that have one
@@ -306,6 +317,7 @@ CONTENT_BODIES: dict[EventKind, type[ContentBody]] = {
     EventKind.TURN_COMMITTED: TurnContent,
     EventKind.ATTR_RECORDED: AttributeContent,
     EventKind.ITEM_RECORDED: ItemContent,
+    EventKind.TOOLS_REGISTERED: RegistryContent,
     **{kind: Words for kind, body in META_BODIES.items() if body in WORDS},
 }
 

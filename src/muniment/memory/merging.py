@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from muniment.events.memory_items import ItemPrivacy, Retirement
+from muniment.events.memory_items import ItemContent, ItemMeta, ItemPrivacy, Retirement
 from muniment.events.references import SourceEvidence
+from muniment.memory.candidate import Candidate
 from muniment.memory.fold import MemoryItem
 from muniment.memory.likeness import likeness, normalised
 
@@ -33,6 +34,7 @@ class MergeReason(StrEnum):
     OLDER = "older_observation"
     LESS_CONFIDENT = "lower_confidence"
     OTHER_PRIVACY = "privacy_change"
+    DISABLED = "disabled"
     NEWER = "newer_statement"
 
 
@@ -75,7 +77,7 @@ def _was_forgotten(incoming: Incoming, item: MemoryItem) -> bool:
     return (
         item.retired is Retirement.FORGOTTEN
         and bool(incoming.sources)
-        and incoming.sources <= sources_of(item.meta.evidence)
+        and incoming.sources <= sources_of([*item.meta.evidence, *item.evidence])
     )
 
 
@@ -101,7 +103,18 @@ MERGE_RULES: tuple[MergeRule, ...] = (
     MergeRule(
         lambda incoming, item: incoming.privacy is not item.privacy, MergeOutcome.REFUSED, MergeReason.OTHER_PRIVACY
     ),
+    MergeRule(lambda _, item: item.disabled, MergeOutcome.REFUSED, MergeReason.DISABLED),
 )
+
+
+def is_repeat(item: MemoryItem, candidate: Candidate, meta: ItemMeta, content: ItemContent) -> bool:
+    """Tell whether an item says the same of the same subject in the same slot; one that is forgotten may have."""
+    name, said = None if meta.slot is None else meta.slot.name, item.content
+    placed = item.subject, item.plane, item.meta.kind, item.name
+    if placed != (candidate.subject, candidate.plane, meta.kind, name):
+        return False
+    is_same_topic = said is None or name is not None or said.topic == content.topic
+    return said is None or (is_same_topic and normalised(said.text) == normalised(content.text))
 
 
 def in_use(history: Iterable[MemoryItem]) -> MemoryItem | None:

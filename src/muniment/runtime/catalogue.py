@@ -19,6 +19,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     "subjects": ("muniment.operations.subjects.subjects", "Subjects"),
     "redactions": ("muniment.operations.redactions.redactions", "Redactions"),
     "memory": ("muniment.operations.memory.memory_group", "MemoryGroup"),
+    "skills": ("muniment.operations.skills.skills_group", "SkillGroup"),
     "lifecycle": ("muniment.operations.lifecycle.lifecycle", "Lifecycle"),
     "evidence": ("muniment.operations.evidence.evidence", "Evidence"),
     "disclosure": ("muniment.operations.disclosure", "Disclosure"),

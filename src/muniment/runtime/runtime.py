@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from muniment.operations.memory.memory_group import MemoryGroup
     from muniment.operations.provenance.provenance import Provenance
     from muniment.operations.redactions.redactions import Redactions
+    from muniment.operations.skills.skills_group import SkillGroup
     from muniment.operations.spaces.spaces import Spaces
     from muniment.operations.subjects.subjects import Subjects
     from muniment.operations.system.system import System
@@ -46,6 +47,7 @@ class Runtime(NeverPickled):
         subjects: Subjects
         redactions: Redactions
         memory: MemoryGroup
+        skills: SkillGroup
         lifecycle: Lifecycle
         evidence: Evidence
         disclosure: Disclosure

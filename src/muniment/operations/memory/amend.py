@@ -17,15 +17,16 @@ from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
 from muniment.memory.amendment import (
-    Amendment,
     AmendRefusal,
+    AnyChange,
     InvalidateItem,
     RestoreItem,
     SupersedeItem,
     amendment_name,
     is_in_prompts,
-    new_text,
+    new_words,
     refusal_of,
+    retirement_of,
     revision_of,
 )
 from muniment.memory.fold import MemoryItem
@@ -59,7 +60,7 @@ class AskedAmendment(NamedTuple):
     """One change of one item: who asks and why, and the revision that the caller has seen, if it matters."""
 
     item: str
-    amendment: Amendment
+    amendment: AnyChange
     request: LifecycleRequest
     expected: int | None = None
 
@@ -86,17 +87,17 @@ def _writing(asked: AskedAmendment) -> Writing:
     return Writing(asked.request.requester, None, asked.request.requested_ms)
 
 
-def _kept(session: Session, item: MemoryItem, amendment: Amendment) -> Amendment:
-    """Return an amendment with its text as it is kept: with markers where the store replaces something."""
-    text, limit = new_text(amendment), session.space.limits.item_bytes_max
-    if text is None:
-        return amendment
-    if not text.strip():
-        raise InvalidInput(at="amendment.text", problem="empty")
-    if len(text.encode()) > limit:
-        raise LimitExceeded(at="amendment.text", problem="too_large", limit=limit, found=len(text.encode()))
+def _kept(session: Session, item: MemoryItem, amendment: AnyChange) -> AnyChange:
+    """Return an amendment with its words as they are kept: with markers where the store replaces something."""
+    words, limit = new_words(amendment), session.space.limits.item_bytes_max
+    for name, text in words.items():
+        if not text.strip():
+            raise InvalidInput(at=f"amendment.{name}", problem="empty")
+    size = sum(len(text.encode()) for text in words.values())
+    if size > limit:
+        raise LimitExceeded(at="amendment", problem="too_large", limit=limit, found=size)
     detectors = session.space.detection.before_commit.detectors_beside(frozenset({item.subject}))
-    return replace(amendment, text=marked_text(text, detectors))
+    return replace(amendment, **{name: marked_text(text, detectors) for name, text in words.items()})
 
 
 def _refusal(session: Session, reader: Reader, item: MemoryItem, asked: AskedAmendment) -> AmendRefusal | None:
@@ -108,18 +109,15 @@ def _refusal(session: Session, reader: Reader, item: MemoryItem, asked: AskedAme
         return refusal
     assert item.content is not None, "an item with a text has the rest of its words"
     notebooks = session.space.notebooks
-    slot = notebooks.slot_name(item.subject, item.plane, item.meta.kind, item.content.topic)
-    taken = any(other.is_active for other in notebooks.in_slot(reader, slot))
+    taken = any(other.is_active for other in notebooks.in_slot(reader, notebooks.slot_of(item)))
     return AmendRefusal.SLOT_TAKEN if taken else None
 
 
 def _retirement(session: Session, reader: Reader, item: MemoryItem, asked: AskedAmendment) -> ItemRetired | None:
     """Return what is recorded of an item that goes out of use, or comes back."""
-    amendment, request = asked.amendment, asked.request
-    if isinstance(amendment, RestoreItem):
-        return ItemRetired(request=request, cause=Retirement.RESTORED)
+    amendment, request, cause = asked.amendment, asked.request, retirement_of(asked.amendment)
     if not isinstance(amendment, InvalidateItem):
-        return None
+        return None if cause is None else ItemRetired(request=request, cause=cause)
     if not amendment.evidence:
         raise InvalidInput(at="amendment.evidence", problem="empty")
     whose = Derived(item.id, item.plane, item.subject)
@@ -159,6 +157,12 @@ def _append(
     body = ItemRevised(revision=revision, request=asked.request)
     change = Change(EventKind.ITEM_REVISED, now_ms, body, refs, RevisionAction(amendment_name(asked.amendment)))
     return _report(asked, item, None, position=writer.change(change, stream).position)
+
+
+def unknown_target(amendment: str, target: str) -> AmendReport:
+    """Return the report about an item that is not there."""
+    reason = AmendRefusal.TARGET_NOT_FOUND
+    return AmendReport(accepted=False, changed=False, dry_run=False, amendment=amendment, target=target, reason=reason)
 
 
 def _report(

@@ -14,6 +14,7 @@ from muniment.events.memory_items import ItemRetired, ItemRevised, Retirement
 from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.item_visibility import SHOWS_EVIDENCE, SHOWS_STATEMENTS, hides_item
 from muniment.governance.views import Reason, View
+from muniment.log.port import Reader
 from muniment.memory.fold import ItemChange, MemoryItem
 from muniment.operations.memory.item_sources import known_to, stream_of
 from muniment.operations.memory.selection import ItemSelection, items_of
@@ -104,16 +105,19 @@ def show_item(session: Session, item: str, view: View, as_of_ms: int | None) -> 
         hidden = hides_item(view, then.privacy)
         if hidden is not None or known.retired is Retirement.FORGOTTEN:
             return ItemDetail(missing=hidden or Reason.ERASED)
-        changes = [
-            change
-            for change in space.notebooks.changes(reader, head)[known.number]
-            if as_of_ms is None or change.time_ms <= as_of_ms
-        ]
+        changes = changes_of(session, reader, known, as_of_ms)
         shower = ItemShower(space, reader, view)
-        return ItemDetail(item=shower.shown(then), revisions=list(_history(shower, then, changes)))
+        return ItemDetail(item=shower.shown(then), revisions=list(history_of(shower, then, changes)))
 
 
-def _history(shower: ItemShower, item: MemoryItem, changes: Iterable[ItemChange]) -> Iterator[ItemRevision]:
+def changes_of(session: Session, reader: Reader, item: MemoryItem, as_of_ms: int | None = None) -> list[ItemChange]:
+    """Return what targets an item, in log order, until a time if one is given."""
+    space = session.space
+    found = space.notebooks.changes(reader, space.transcript.head(reader, stream_of(reader, item)))[item.number]
+    return [change for change in found if as_of_ms is None or change.time_ms <= as_of_ms]
+
+
+def history_of(shower: ItemShower, item: MemoryItem, changes: Iterable[ItemChange]) -> Iterator[ItemRevision]:
     """Yield what happened to an item, as the view shows it."""
     assert item.content is not None, "an item that is shown has words"
     tells_words, tells_origin = shower.view in SHOWS_STATEMENTS, shower.view in SHOWS_EVIDENCE

@@ -21,7 +21,7 @@ from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
 from muniment.memory.candidate import Candidate, Ruling
 from muniment.memory.fold import MemoryItem
-from muniment.memory.merging import Merge, MergeOutcome, MergeReason, in_use, merged
+from muniment.memory.merging import Merge, MergeOutcome, MergeReason, in_use, is_repeat, merged
 from muniment.operations.memory.prepared_items import (
     EVIDENCE_HIDDEN,
     PreparedItem,
@@ -107,7 +107,7 @@ def _known(space: Space, reader: Reader, prepared: PreparedItem) -> RememberedCa
     item = space.notebooks.item(reader, prepared.meta.item)
     if item is None:
         return None
-    if not prepared.is_same(item):
+    if not is_repeat(item, prepared.candidate, prepared.meta, prepared.content):
         raise Conflict(at="id", problem="taken")
     return RememberedCandidate(
         decision=Ruling.REFUSE if item.content is None else Ruling.ACCEPT,

@@ -59,12 +59,17 @@ class ShownItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     position: int
     revision: int
     evidence_count: int
+    name: str | None = None
     topic: str | None = None
     text: str | None = None
+    title: str | None = None
+    summary: str | None = None
+    note: str | None = None
     keywords: list[str] = []
     tags: list[str] = []
     entities: list[str] = []
     withheld: Reason | None = None
+    disabled: bool = False
     stale: StaleHint = StaleHint.NONE
     pinned: bool = False
     confirmed_ms: int | None = None
@@ -86,7 +91,7 @@ class ItemShower:
 
     def shown(self, item: MemoryItem) -> ShownItem:
         """Return an item as the view shows it."""
-        meta, phases = item.meta, [source_phase(self._space, self._reader, source) for source in item.meta.evidence]
+        meta, phases = item.meta, [source_phase(self._space, self._reader, source) for source in item.evidence]
         tells_origin = self.view in SHOWS_EVIDENCE
         words = self._words(item)
         return ShownItem(
@@ -106,13 +111,18 @@ class ItemShower:
             recorded_ms=item.recorded_ms,
             position=item.position,
             revision=item.revision,
-            evidence_count=len(meta.evidence),
+            evidence_count=len(item.evidence),
+            name=item.name,
             topic=words.topic,
             text=words.text,
+            title=words.title,
+            summary=words.summary,
+            note=words.note if tells_origin else None,
             keywords=words.keywords,
             tags=words.tags,
             entities=words.entities,
             withheld=words.withheld,
+            disabled=item.disabled,
             stale=item.stale,
             pinned=item.pinned,
             confirmed_ms=item.confirmed_ms or None,
@@ -122,7 +132,7 @@ class ItemShower:
             writer=meta.writer if tells_origin else None,
             evidence=[
                 ShownEvidence(citation=citation(source), phase=phase)
-                for source, phase in zip(meta.evidence, phases, strict=True)
+                for source, phase in zip(item.evidence, phases, strict=True)
                 if tells_origin
             ],
         )
@@ -143,6 +153,9 @@ class ItemShower:
             keywords=[self.text(word, subject) for word in said.keywords],
             tags=[self.text(word, subject) for word in said.tags],
             entities=[self.text(word, subject) for word in said.entities],
+            title=None if said.title is None else self.text(said.title, subject),
+            summary=None if said.summary is None else self.text(said.summary, subject),
+            note=None if said.note is None else self.text(said.note, subject),
         )
 
 
@@ -151,6 +164,9 @@ class ItemWords(Struct, frozen=True, kw_only=True):
 
     topic: str | None = None
     text: str | None = None
+    title: str | None = None
+    summary: str | None = None
+    note: str | None = None
     keywords: list[str] = []
     tags: list[str] = []
     entities: list[str] = []
