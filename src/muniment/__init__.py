@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         UriPart,
     )
     from muniment.events.references import HostReference, Plane, Relation, Visibility
+    from muniment.events.tool_registries import RegistryScope
     from muniment.events.turn import (
         Attribution,
         Delivery,
@@ -92,7 +93,9 @@ if TYPE_CHECKING:
         SupersedeItem,
     )
     from muniment.memory.candidate import Candidate, ItemSource, JudgedBy, Ruling, SemanticJudgement
+    from muniment.memory.experience import ObservedOutcome, ReuseOutcome, ToolFeedback, ToolOutcome
     from muniment.memory.skills import EditSkill, SkillStatus
+    from muniment.memory.tool_registry import RegistryReference, RegistrySnapshot, ToolDescription
     from muniment.operations.attachments import AttachmentPlace
     from muniment.operations.context.prompt import Composition, Gaps, QuoteScope, Shape, SystemText
     from muniment.operations.conversations.activity import TimeRange
@@ -177,6 +180,14 @@ _HOMES = {
     "RefreshItem": "muniment.memory.amendment",
     "RestoreItem": "muniment.memory.amendment",
     "EditSkill": "muniment.memory.skills",
+    "RegistryReference": "muniment.memory.tool_registry",
+    "RegistryScope": "muniment.events.tool_registries",
+    "RegistrySnapshot": "muniment.memory.tool_registry",
+    "ReuseOutcome": "muniment.memory.experience",
+    "ToolDescription": "muniment.memory.tool_registry",
+    "ToolFeedback": "muniment.memory.experience",
+    "ObservedOutcome": "muniment.memory.experience",
+    "ToolOutcome": "muniment.memory.experience",
     "SkillStatus": "muniment.memory.skills",
     "Ruling": "muniment.memory.candidate",
     "SemanticJudgement": "muniment.memory.candidate",
@@ -292,6 +303,7 @@ __all__ = [
     "MemoryPlane",
     "Message",
     "MunimentError",
+    "ObservedOutcome",
     "Options",
     "Passage",
     "PinFailure",
@@ -308,8 +320,12 @@ __all__ = [
     "ReasoningPart",
     "RedactionReason",
     "RefreshItem",
+    "RegistryReference",
+    "RegistryScope",
+    "RegistrySnapshot",
     "Relation",
     "RestoreItem",
+    "ReuseOutcome",
     "Role",
     "Ruling",
     "Runtime",
@@ -330,7 +346,10 @@ __all__ = [
     "TimeRange",
     "ToolCallPart",
     "ToolCallResponsePart",
+    "ToolDescription",
+    "ToolFeedback",
     "ToolObservation",
+    "ToolOutcome",
     "Transition",
     "Turn",
     "UriPart",

@@ -30,7 +30,9 @@ from muniment.memory.amendment import (
     SupersedeItem,
 )
 from muniment.memory.candidate import Candidate
+from muniment.memory.experience import ToolFeedback
 from muniment.memory.skills import EditSkill, SkillStatus
+from muniment.memory.tool_registry import RegistryReference, RegistrySnapshot
 from muniment.operations.approvals.approvals import ApprovalList, ApprovalReport, ApprovalRuleInForce
 from muniment.operations.archives.archives import ArchiveCheck
 from muniment.operations.archives.export_archive import ArchiveReport
@@ -77,6 +79,9 @@ from muniment.operations.system.diagnosis import DoctorReport
 from muniment.operations.system.health import Health
 from muniment.operations.system.system import Capabilities, Closed, RecoveryReport
 from muniment.operations.tables import QueryResult, TableDescriptions
+from muniment.operations.tools.record_experience import FeedbackReport
+from muniment.operations.tools.register import RegistryDetail, RegistryList, RegistryReport
+from muniment.operations.tools.tool_hints import ToolHints
 from muniment.operations.transcripts.annotate import AnnotationReport
 from muniment.operations.transcripts.commit import CommitReceipt
 from muniment.operations.transcripts.commit_many import BatchReceipt
@@ -256,6 +261,16 @@ class AsyncSkillGroup:
     async def restore(self, subject: str, name: str, reason: str, requester: str) -> AmendReport: ...
     async def mounted(self) -> MountedSkills: ...
 
+class AsyncToolGroup:
+    async def register(self, snapshot: RegistrySnapshot, requester: str) -> RegistryReport: ...
+    async def list_(self, limit: int = ...) -> RegistryList: ...
+    async def show(self, registry: str, view: View = ...) -> RegistryDetail: ...
+    async def remove(self, registry: str, reason: str, requester: str) -> RegistryReport: ...
+    async def feedback(
+        self, subject: str, feedback: ToolFeedback, requester: str, dry_run: bool = ...
+    ) -> FeedbackReport: ...
+    async def hints(self, subject: str, view: View = ..., registries: list[RegistryReference] = ...) -> ToolHints: ...
+
 class AsyncLifecycle:
     async def request(
         self, conversation: ConversationKey, transition: Transition, reason: str, requester: str, turn: str | None = ...
@@ -397,6 +412,7 @@ class AsyncRuntime:
     redactions: AsyncRedactions
     memory: AsyncMemoryGroup
     skills: AsyncSkillGroup
+    tools: AsyncToolGroup
     lifecycle: AsyncLifecycle
     evidence: AsyncEvidence
     disclosure: AsyncDisclosure

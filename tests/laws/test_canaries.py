@@ -42,7 +42,6 @@ from muniment.governance.policy import Policy
 from muniment.governance.views import View
 from muniment.kernel.digest import unb64url
 from muniment.memory.amendment import CorrectItem
-from muniment.memory.skills import EditSkill
 from muniment.operations.attachments import AttachmentPlace, AttachmentRange
 from muniment.operations.evidence.proof_document import EvidenceFormat
 from muniment.operations.lifecycle.scope import Scope
@@ -54,6 +53,7 @@ from muniment.runtime.catalogue import catalogue
 from muniment.runtime.runtime import Runtime
 from muniment.tables.table_forms import DERIVED, TABLES
 from tests.attributes import SEES, attribute
+from tests.laws.learned import SKILL, about_skills, learn_and_observe
 from tests.memory.items import candidate, skill
 from tests.turns import TALK, answered, asked, plain_turn
 from tests.worlds import OPERATOR, World, key_of, memory_world
@@ -76,6 +76,11 @@ CANARIES: dict[str, set[View]] = {
     **{f"canary{said}": {RAW, MODEL, UI, EXPORT} for said in ("steps", "skilltitle", "skillsummary", "skilltopic")},
     "canarynoteofskill": {RAW},
     "canaryskillwhy": {RAW, AUDIT},
+    "canarytoolname": {RAW, MODEL, UI, EXPORT},
+    "canaryregistrynote": {RAW},
+    "canaryobserved": {RAW, MODEL, UI, EXPORT},
+    "canaryvisible": {RAW, MODEL, UI, EXPORT},
+    "canarytoolnote": {RAW},
     "canarydiagnosis": {RAW},
     "canaryforgotten": NOBODY,
     "canarywhy": {RAW, AUDIT},
@@ -185,8 +190,7 @@ def _remember(runtime: Runtime) -> None:
     }
     runtime.memory.remember(list(items.values()), "canarywriter")
     runtime.memory.amend("i-1", CorrectItem(text="canaryitem"), "canarywhy", "canarywriter")
-    edit = EditSkill(topic="canaryskilltopic", procedure="canarysteps does this.\nThen that.")
-    runtime.skills.edit(SubjectId("ada"), "runtime_skill__use_the_lift", edit, "canaryskillwhy", "canarywriter")
+    learn_and_observe(runtime)
     runtime.memory.forget(SubjectId("ada"), ForgetTarget(item="i-3"), "asked for", OPERATOR)
 
 
@@ -223,7 +227,6 @@ PLACES = [
 ]
 WHY = {"reason": "why", "requester": "who"}
 TURN = {"conversation": TALKING, "turn": "turn-1"}
-SKILL = {"subject": "ada", "name": "runtime_skill__use_the_lift"}
 STATEMENT = {
     "subject": "ada", "kind": "profile", "text": "says nothing", "evidence": [TURN], "judgement": {"decision": "accept"}
 }  # fmt: skip
@@ -250,7 +253,7 @@ def through(given: dict[str, Any], **more: list[Any]) -> list[dict[str, Any]]:
 
 def requests(home: Path) -> dict[str, list[dict[str, Any]]]:
     """Return the requests of every operation, in the order in which they are made: what destroys comes last."""
-    return about_memory() | reading() | changing(home)
+    return about_memory() | about_skills(through, WHY) | reading() | changing(home)
 
 
 def about_memory() -> dict[str, list[dict[str, Any]]]:
@@ -267,14 +270,6 @@ def about_memory() -> dict[str, list[dict[str, Any]]]:
         ],
         "memory.list": through({"subject": "ada"}, selection=[{}, {"state": "all"}, {"as_of_ms": 2**50}]),
         "memory.prompt": through({"subject": "ada", "budget_tokens": 9999}),
-        "skills.list": through({"subject": "ada"}, include=[[], ["disabled", "retired"]], query=[None, "canarysteps"]),
-        "skills.show": through(SKILL),
-        "skills.mounted": [{}],
-        "skills.disable": [SKILL | WHY],
-        "skills.enable": [SKILL | WHY],
-        "skills.retire": [SKILL | WHY],
-        "skills.restore": [SKILL | WHY],
-        "skills.edit": [SKILL | {"edit": {"title": "zephyr"}, **WHY}],
         "memory.show": through({}, item=["i-1", "i-2", "i-3"]),
         "memory.amend": [
             {"item": item, "amendment": {"type": "pin"}, "dry_run": True, **WHY} for item in ("i-1", "i-2", "i-3")
@@ -464,6 +459,8 @@ def test_each_canary_can_be_seen_by_whom_it_is_for(view: View) -> None:
                 shown += runtime.attachments.read(key_of(FILES), place, view).data.decode()
         shown += msgspec.json.encode(runtime.memory.list_(SubjectId("ada"), view)).decode()
         shown += msgspec.json.encode(runtime.memory.show("i-1", view)).decode()
+        shown += msgspec.json.encode(runtime.tools.show("desk", view)).decode()
+        shown += msgspec.json.encode(runtime.tools.hints(SubjectId("ada"), view)).decode()
         shown += msgspec.json.encode(runtime.skills.show(SubjectId("ada"), SKILL["name"], view)).decode()
         if view in {RAW, AUDIT}:
             shown += msgspec.json.encode(runtime.evidence.links(conversation=key_of())).decode()

@@ -21,6 +21,7 @@ from muniment.operations.redactions.found_places import SoughtText
 from muniment.operations.transcripts.redact import Passage
 from muniment.runtime.runtime import Runtime
 from tests.memory.items import candidate
+from tests.memory.tools import feedback, registry
 from tests.runtime.custody import approval_calls
 from tests.turns import SUBJECT, plain_turn
 from tests.worlds import key_of
@@ -53,8 +54,8 @@ def about_memory(runtime: Runtime) -> dict[str, Callable[[], Any]]:
 
 
 def about_skills(runtime: Runtime) -> dict[str, Callable[[], Any]]:
-    """Return a call of every operation about skills."""
-    skills, named = runtime.skills, (SUBJECT, "runtime_skill__use_the_lift")
+    """Return a call of every operation about skills and tools."""
+    skills, tools, named = runtime.skills, runtime.tools, (SUBJECT, "runtime_skill__use_the_lift")
     return {
         "skills.list": lambda: skills.list_(SUBJECT),
         "skills.show": lambda: skills.show(*named),
@@ -64,6 +65,12 @@ def about_skills(runtime: Runtime) -> dict[str, Callable[[], Any]]:
         "skills.retire": lambda: skills.retire(*named, "why", "who"),
         "skills.restore": lambda: skills.restore(*named, "why", "who"),
         "skills.mounted": skills.mounted,
+        "tools.register": lambda: tools.register(registry(), "who"),
+        "tools.list": tools.list_,
+        "tools.show": lambda: tools.show("desk"),
+        "tools.remove": lambda: tools.remove("desk", "why", "who"),
+        "tools.feedback": lambda: tools.feedback(SUBJECT, feedback(), "who"),
+        "tools.hints": lambda: tools.hints(SUBJECT),
     }
 
 

@@ -143,10 +143,12 @@ class ObservedTool(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Observations(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """How often a tool did what was asked of it, and how often it did not."""
+    """How often a tool did what was asked of it, and how often it did not; what became of hints that were followed."""
 
     succeeded: int = 0
     failed: int = 0
+    helped: int = 0
+    misled: int = 0
 
 
 class NamedSlot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):

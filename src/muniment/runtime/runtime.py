@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from muniment.operations.subjects.subjects import Subjects
     from muniment.operations.system.system import System
     from muniment.operations.tables import Tables
+    from muniment.operations.tools.tools_group import ToolGroup
     from muniment.operations.transcripts.transcripts import Transcripts
 
 
@@ -48,6 +49,7 @@ class Runtime(NeverPickled):
         redactions: Redactions
         memory: MemoryGroup
         skills: SkillGroup
+        tools: ToolGroup
         lifecycle: Lifecycle
         evidence: Evidence
         disclosure: Disclosure

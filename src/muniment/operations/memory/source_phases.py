@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from muniment.events.identity import ConversationKey, TurnId, named_message
 from muniment.events.references import SourceEvidence
 from muniment.governance.phases import MASKED_PHASES, Phase, phase_of
@@ -29,3 +31,8 @@ def source_phase(space: Space, reader: Reader, source: SourceEvidence) -> Phase:
 def is_gone(phase: Phase) -> bool:
     """Tell whether nobody is shown the words of a turn any more."""
     return phase is Phase.ERASED or phase in MASKED_PHASES
+
+
+def rests_on_gone(space: Space, reader: Reader, sources: Iterable[SourceEvidence]) -> bool:
+    """Tell whether nobody is shown the words of one of these turns any more."""
+    return any(is_gone(source_phase(space, reader, source)) for source in sources)
