@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     )
     from muniment.memory.candidate import Candidate, ItemSource, JudgedBy, Ruling, SemanticJudgement
     from muniment.memory.experience import ObservedOutcome, ReuseOutcome, ToolFeedback, ToolOutcome
+    from muniment.memory.namespace import Namespace
     from muniment.memory.skills import EditSkill, SkillStatus
     from muniment.memory.tool_registry import RegistryReference, RegistrySnapshot, ToolDescription
     from muniment.operations.attachments import AttachmentPlace
@@ -176,6 +177,7 @@ _HOMES = {
     "JudgedBy": "muniment.memory.candidate",
     "MarkItemStale": "muniment.memory.amendment",
     "MemoryPlane": "muniment.events.memory_items",
+    "Namespace": "muniment.memory.namespace",
     "PinItem": "muniment.memory.amendment",
     "RefreshItem": "muniment.memory.amendment",
     "RestoreItem": "muniment.memory.amendment",
@@ -303,6 +305,7 @@ __all__ = [
     "MemoryPlane",
     "Message",
     "MunimentError",
+    "Namespace",
     "ObservedOutcome",
     "Options",
     "Passage",

@@ -203,7 +203,7 @@ CONVERSATION = ("order-LF-20418", "--channel", "web-chat")
 SCOPE = ("--conversation", *CONVERSATION)
 PHOTO = ("--turn", "turn-1", "--message", "1", "--part", "0")
 WHY = ("--reason", "why", "--requester", "who")
-SKILL = ("customer:nadia", "runtime_skill__refund")
+SKILL = ("customer:nadia", "--name", "runtime_skill__refund")
 # path of an operation -> arguments that are valid for the store of the demo
 VALID: dict[str, tuple[str, ...]] = {
     "transcripts.commit": ("turns/1.json",),

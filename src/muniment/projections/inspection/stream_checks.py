@@ -118,7 +118,7 @@ class StreamChecks:
             self._findings.of(row, FindingKind.DUPLICATE_TURN if is_double else FindingKind.LOOKUP_MISMATCH)
 
     def _registry(self, reader: Reader, row: SealedRow, body: RegistryBody) -> None:
-        """Find what was said of a tool registry by its name: by the id, or where more was said since by its former name."""
+        """Find what was said of a tool registry by its id, or where more was said since by its former name."""
         registry, revision = registry_of(body)
         name = registry_name(self._ledger, registry)
         former = former_registry_name(self._ledger, registry, revision)
