@@ -74,6 +74,7 @@ from muniment.operations.spaces.backup.take import Backup
 from muniment.operations.spaces.replace_signer import SignerReplaced
 from muniment.operations.spaces.spaces import KeysRotated, SpaceList, Usage
 from muniment.operations.subjects.export_subject import SubjectFormat
+from muniment.operations.subjects.inspect_memory import MemoryInspection
 from muniment.operations.subjects.people_list import SubjectsPage
 from muniment.operations.system.diagnosis import DoctorReport
 from muniment.operations.system.health import Health
@@ -191,6 +192,9 @@ class AsyncSubjects:
     async def list_(
         self, lifecycle: LifecycleFilter = ..., limit: int = ..., cursor: str | None = ...
     ) -> SubjectsPage: ...
+    async def inspect(
+        self, subject: str, view: View, query: str | None = ..., length_max: int = ...
+    ) -> MemoryInspection: ...
     async def export(
         self,
         subject: str,

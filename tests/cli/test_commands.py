@@ -232,6 +232,7 @@ VALID: dict[str, tuple[str, ...]] = {
     "conversations.resolve": ("web-chat/order-LF-20418", "--subject", "ada"),
     "conversations.describe": (*CONVERSATION, "--title", "A refund", "--tags", "shop", "--tags", "urgent"),
     "subjects.list": ("--lifecycle", "active_and_archived", "--limit", "5"),
+    "subjects.inspect": ("ada", "--view", "host_ui", "--query", "tea", "--length-max", "99"),
     "subjects.export": ("ada", "--format", "json", "--view", "host_ui", "--recipient", "ada", "--purpose", "asked for"),
     "redactions.find": ("nadia", "--matching", "any_case", "--views", "host_ui", "--limit", "2"),
     "redactions.apply": (*("nadia", "--views", "host_ui", "--token", "t", "--reason", "legal", "--requester", "who"),),

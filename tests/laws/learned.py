@@ -30,6 +30,7 @@ def learn_and_observe(runtime: Runtime) -> None:
 def about_skills(through: Callable[..., list[dict[str, Any]]], why: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """Return the requests about skills and tools; `through` makes one for every view."""
     return {
+        "subjects.inspect": through({"subject": "ada"}, query=[None, "canarysteps", "zephyr"]),
         "skills.list": through({"subject": "ada"}, include=[[], ["disabled", "retired"]], query=[None, "canarysteps"]),
         "skills.show": through(SKILL),
         "skills.mounted": [{}],

@@ -115,6 +115,7 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
             "conversations.resolve": lambda: runtime.conversations.resolve("talk"),
             "conversations.describe": lambda: runtime.conversations.describe(key, "a title"),
             "subjects.list": runtime.subjects.list_,
+            "subjects.inspect": lambda: runtime.subjects.inspect(SUBJECT, View.HOST_UI),
             "subjects.export": lambda: runtime.subjects.export(SUBJECT),
             "transcripts.search": lambda: runtime.transcripts.search("question"),
             "transcripts.context": lambda: runtime.transcripts.context(key, 100),

@@ -109,5 +109,5 @@ def _words(item: MemoryItem) -> set[str]:
     if item.content is None or item.text is None:
         return set()
     said = item.content
-    texts = (said.topic, item.text, *said.keywords, *said.tags, *said.entities)
-    return {word for text in texts for word in _WORD.findall(normalised(text))}
+    texts = (said.topic, item.text, said.title, said.summary, said.note, *said.keywords, *said.tags, *said.entities)
+    return {word for text in texts if text is not None for word in _WORD.findall(normalised(text))}
