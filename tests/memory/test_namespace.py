@@ -12,7 +12,7 @@ from tests.memory.items import candidate
 from tests.worlds import memory_world
 
 parts = st.text(st.sampled_from("ab/%2F5 {}_.é"), min_size=1, max_size=6).filter(lambda text: text == text.strip())
-namespaces = st.builds(Namespace, st.lists(parts, min_size=1, max_size=4).map(tuple))
+namespaces = st.builds(Namespace, parts=st.lists(parts, min_size=1, max_size=4).map(tuple))
 
 
 @given(namespaces, namespaces)
@@ -35,15 +35,15 @@ def test_a_subject_stands_for_one_namespace_or_for_none(subject: str) -> None:
 @given(namespaces, st.lists(parts, max_size=2))
 def test_what_is_beneath_begins_with_whole_parts(prefix: Namespace, more: list[str]) -> None:
     """A longer last part is beside, not beneath."""
-    beneath = Namespace((*prefix.parts, *more))
+    beneath = Namespace(parts=(*prefix.parts, *more))
     assert beneath.is_under(prefix)
     assert prefix.is_under(beneath) == (not more)
-    assert not Namespace((*prefix.parts[:-1], prefix.parts[-1] + "x")).is_under(prefix)
+    assert not Namespace(parts=(*prefix.parts[:-1], prefix.parts[-1] + "x")).is_under(prefix)
 
 
 def test_a_separator_in_a_part_is_not_one_between_parts() -> None:
-    assert Namespace(("a/b", "c")).subject != Namespace(("a", "b/c")).subject
-    assert Namespace(("user", "ada", "desk")).subject == "user/ada/desk"
+    assert Namespace(parts=("a/b", "c")).subject != Namespace(parts=("a", "b/c")).subject
+    assert Namespace(parts=("user", "ada", "desk")).subject == "user/ada/desk"
 
 
 def test_a_template_is_filled_or_the_missing_key_is_named() -> None:
@@ -66,14 +66,14 @@ def test_a_malformed_template_is_refused(template: str) -> None:
 
 def test_a_value_cannot_leave_its_part() -> None:
     filled = Namespace.filled(("user", "{user}", "{agent}"), {"user": "ada/desk", "agent": "x"})
-    assert not filled.is_under(Namespace(("user", "ada")))
+    assert not filled.is_under(Namespace(parts=("user", "ada")))
     assert filled.subject == "user/ada%2Fdesk/x"
 
 
 @pytest.mark.parametrize("wrong", [(), ("",), (" a",), ("a\n",), ("a",) * 17, ("x" * 513,)], ids=range(6))
-def test_parts_are_names(wrong: tuple[str, ...]) -> None:
+def test_what_is_no_name_is_no_part(wrong: tuple[str, ...]) -> None:
     with pytest.raises(InvalidInput):
-        Namespace(wrong)
+        Namespace(parts=wrong)
 
 
 @given(st.lists(namespaces, min_size=2, max_size=4, unique=True))

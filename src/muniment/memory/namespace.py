@@ -22,8 +22,8 @@ _VARIABLE = re.compile(r"\{([^{}]*)\}")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-class Namespace(Struct, frozen=True):
-    """A namespace: `Namespace(("user", "ada", "desk")).subject` is the subject whose items are in it."""
+class Namespace(Struct, frozen=True, kw_only=True):
+    """A namespace: `Namespace(parts=("user", "ada", "desk")).subject` is the subject whose items are in it."""
 
     parts: tuple[str, ...]
 
@@ -46,14 +46,14 @@ class Namespace(Struct, frozen=True):
 
         A value that is missing or blank raises `request.invalid`, which names the key and those that there are.
         """
-        return cls(tuple(_filled(part, values) for part in template))
+        return cls(parts=tuple(_filled(part, values) for part in template))
 
     @classmethod
     def of_subject(cls, subject: str) -> Self | None:
         """Return the namespace that a subject stands for, or None where it stands for none."""
         parts = tuple(part.replace("%2F", "/").replace("%25", "%") for part in subject.split(SEPARATOR))
         try:
-            found = cls(parts)
+            found = cls(parts=parts)
         except InvalidInput:
             return None
         return found if found.subject == subject else None
