@@ -46,6 +46,7 @@ from muniment.transports.cli.guide import TOPICS, chapter
 from tests.guide_limits import LIMITS, amount, fixed_amounts
 from tests.guide_memory import (
     candidate_rules,
+    governance_rules,
     item_kinds,
     item_names,
     item_views,
@@ -420,6 +421,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "detected": _detected,
     "planes": _planes,
     "candidate rules": partial(candidate_rules, table),
+    "governance rules": partial(governance_rules, table),
     "merge rules": partial(merge_rules, table),
     "policy actions": partial(policy_actions, table),
     "item kinds": partial(item_kinds, table),

@@ -9,6 +9,7 @@ from muniment.events.memory_items import ItemKind, ItemPrivacy, MemoryPlane
 from muniment.governance.item_visibility import SHOWS_EVIDENCE, SHOWS_PRIVACIES, SHOWS_STATEMENTS
 from muniment.governance.views import View
 from muniment.memory.candidate import RULES, RulingReason
+from muniment.memory.governance_rules import GOVERNANCE_RULES, SKILL_CHARS_MIN, STEPS_MIN
 from muniment.memory.kinds import KINDS, OTHER_NAMES
 from muniment.memory.merging import MERGE_RULES, MergeReason
 from muniment.memory.policies import ENDS, STOPS, SUPPRESSED_BY_POLICY
@@ -23,6 +24,13 @@ CANDIDATES: dict[RulingReason, str] = {
     RulingReason.WITHOUT_SOURCE: "it has no evidence, and nobody attests it",
     RulingReason.UNJUDGED: "nobody who understands it has judged it",
 }
+GOVERNANCE: dict[RulingReason, str] = {
+    RulingReason.NEEDS_FEEDBACK: "it is experience with a tool, which comes from `tools.feedback` alone",
+    RulingReason.NAME_NOT_TAKEN: "it has a name, and is no skill",
+    RulingReason.UNNAMED_SKILL: "it is a skill, and its name is not `runtime_skill__` with words of `a-z0-9` behind it",
+    RulingReason.WEAK_SKILL: f"it is a skill of fewer than {STEPS_MIN} steps or {SKILL_CHARS_MIN} characters",
+    RulingReason.FORMATTED_DUMP: "it is offered as a statement, and is JSON, a fenced block or mostly markup",
+}
 MERGES: dict[MergeReason, str] = {
     MergeReason.FORGOTTEN: "an item of the slot was forgotten, and it rests on no other turns than that",
     MergeReason.FREE_SLOT: "no item is in use there",
@@ -32,6 +40,7 @@ MERGES: dict[MergeReason, str] = {
     MergeReason.LESS_CONFIDENT: "its confidence is lower",
     MergeReason.OTHER_PRIVACY: "its privacy is another one",
     MergeReason.OTHER_AUDIENCE: "other subjects may know of it",
+    MergeReason.DISABLED: "the item that is there is a disabled skill",
     MergeReason.NEWER: "no other rule applies",
 }
 SHOWN: dict[bool, str] = {True: "yes", False: "-"}
@@ -50,6 +59,12 @@ def candidate_rules(table: Table) -> str:
     return table(
         ["if", "decision", "reason"], [*rows, ["no other rule applies", "as judged", "`judged`"], *policies, evidence]
     )
+
+
+def governance_rules(table: Table) -> str:
+    """Return what is refused of candidates that were accepted, rule by rule."""
+    rows = [[GOVERNANCE[rule.reason], f"`{rule.reason}`"] for rule in GOVERNANCE_RULES]
+    return table(["if", "reason"], rows)
 
 
 def merge_rules(table: Table) -> str:

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         UriPart,
     )
     from muniment.events.references import HostReference, Plane, Relation, Visibility
+    from muniment.events.tool_registries import RegistryScope
     from muniment.events.turn import (
         Attribution,
         Delivery,
@@ -94,7 +95,11 @@ if TYPE_CHECKING:
         SupersedeItem,
     )
     from muniment.memory.candidate import Candidate, ItemAudience, ItemSource, JudgedBy, Ruling, SemanticJudgement
+    from muniment.memory.experience import ObservedOutcome, ReuseOutcome, ToolFeedback, ToolOutcome
+    from muniment.memory.namespace import Namespace
     from muniment.memory.recall_weights import RecallPreset, RecallWeights
+    from muniment.memory.skills import EditSkill, SkillStatus
+    from muniment.memory.tool_registry import RegistryReference, RegistrySnapshot, ToolDescription
     from muniment.operations.attachments import AttachmentPlace
     from muniment.operations.context.prompt import Composition, Gaps, QuoteScope, Shape, SystemText
     from muniment.operations.conversations.activity import TimeRange
@@ -184,6 +189,17 @@ _HOMES = {
     "LifecycleFilter": "muniment.governance.listing",
     "Limits": "muniment.governance.limits",
     "MarkItemStale": "muniment.memory.amendment",
+    "Namespace": "muniment.memory.namespace",
+    "EditSkill": "muniment.memory.skills",
+    "RegistryReference": "muniment.memory.tool_registry",
+    "RegistryScope": "muniment.events.tool_registries",
+    "RegistrySnapshot": "muniment.memory.tool_registry",
+    "ReuseOutcome": "muniment.memory.experience",
+    "ToolDescription": "muniment.memory.tool_registry",
+    "ToolFeedback": "muniment.memory.experience",
+    "ObservedOutcome": "muniment.memory.experience",
+    "ToolOutcome": "muniment.memory.experience",
+    "SkillStatus": "muniment.memory.skills",
     "MemoryKey": "muniment.operations.provenance.links",
     "MemoryPlane": "muniment.events.memory_items",
     "Message": "muniment.events.message",
@@ -279,6 +295,7 @@ __all__ = [
     "Detect",
     "DetectedType",
     "Detector",
+    "EditSkill",
     "Effect",
     "EmbedderChoice",
     "EmbedderKind",
@@ -312,6 +329,8 @@ __all__ = [
     "MemorySelector",
     "Message",
     "MunimentError",
+    "Namespace",
+    "ObservedOutcome",
     "Options",
     "Passage",
     "PinFailure",
@@ -336,8 +355,12 @@ __all__ = [
     "RecallWeights",
     "RedactionReason",
     "RefreshItem",
+    "RegistryReference",
+    "RegistryScope",
+    "RegistrySnapshot",
     "Relation",
     "RestoreItem",
+    "ReuseOutcome",
     "Role",
     "Ruling",
     "Runtime",
@@ -346,6 +369,7 @@ __all__ = [
     "SearchScope",
     "SemanticJudgement",
     "Shape",
+    "SkillStatus",
     "Sort",
     "Source",
     "SourceKind",
@@ -357,7 +381,10 @@ __all__ = [
     "TimeRange",
     "ToolCallPart",
     "ToolCallResponsePart",
+    "ToolDescription",
+    "ToolFeedback",
     "ToolObservation",
+    "ToolOutcome",
     "Transition",
     "Turn",
     "UriPart",

@@ -32,6 +32,9 @@ from muniment.memory.amendment import (
     SupersedeItem,
 )
 from muniment.memory.candidate import Candidate
+from muniment.memory.experience import ToolFeedback
+from muniment.memory.skills import EditSkill, SkillStatus
+from muniment.memory.tool_registry import RegistryReference, RegistrySnapshot
 from muniment.operations.approvals.approvals import ApprovalList, ApprovalReport, ApprovalRuleInForce
 from muniment.operations.archives.archive_appender import ArchiveImportReport
 from muniment.operations.archives.archives import ArchiveCheck
@@ -73,16 +76,22 @@ from muniment.operations.provenance.links import LinkPage, MemoryKey
 from muniment.operations.provenance.provenance import DerivationReport
 from muniment.operations.redactions.found_places import SoughtText
 from muniment.operations.redactions.redactions import BulkRedactionReport, RedactionPreview
+from muniment.operations.skills.mounted_skills import MountedSkills
+from muniment.operations.skills.skill_pages import SkillDetail, SkillsPage
 from muniment.operations.spaces.backup.restore import RestoreReport
 from muniment.operations.spaces.backup.take import Backup
 from muniment.operations.spaces.replace_signer import SignerReplaced
 from muniment.operations.spaces.spaces import KeysRotated, SpaceList, Usage
 from muniment.operations.subjects.export_subject import SubjectFormat
+from muniment.operations.subjects.inspect_memory import MemoryInspection
 from muniment.operations.subjects.people_list import SubjectsPage
 from muniment.operations.system.diagnosis import DoctorReport
 from muniment.operations.system.health import Health
 from muniment.operations.system.system import Capabilities, Closed, RecoveryReport
 from muniment.operations.tables import QueryResult, TableDescriptions
+from muniment.operations.tools.record_experience import FeedbackReport
+from muniment.operations.tools.register import RegistryDetail, RegistryList, RegistryReport
+from muniment.operations.tools.tool_hints import ToolHints
 from muniment.operations.transcripts.annotate import AnnotationReport
 from muniment.operations.transcripts.commit import CommitReceipt
 from muniment.operations.transcripts.commit_many import BatchReceipt
@@ -192,6 +201,9 @@ class AsyncSubjects:
     async def list_(
         self, lifecycle: LifecycleFilter = ..., limit: int = ..., cursor: str | None = ...
     ) -> SubjectsPage: ...
+    async def inspect(
+        self, subject: str, view: View, query: str | None = ..., length_max: int = ...
+    ) -> MemoryInspection: ...
     async def export(
         self,
         subject: str,
@@ -291,6 +303,35 @@ class AsyncNotebookGroup:
         self, proposal: str, verdict: ProposalVerdict, reason: str, requester: str, dry_run: bool = ...
     ) -> DecideReport: ...
     async def undo(self, run: str, reason: str, requester: str, dry_run: bool = ...) -> UndoReport: ...
+
+class AsyncSkillGroup:
+    async def list_(
+        self,
+        subject: str,
+        view: View = ...,
+        query: str | None = ...,
+        include: list[SkillStatus] = ...,
+        limit: int = ...,
+    ) -> SkillsPage: ...
+    async def show(self, subject: str, name: str, view: View = ...) -> SkillDetail: ...
+    async def edit(
+        self, subject: str, name: str, edit: EditSkill, reason: str, requester: str, expected: int | None = ...
+    ) -> AmendReport: ...
+    async def enable(self, subject: str, name: str, reason: str, requester: str) -> AmendReport: ...
+    async def disable(self, subject: str, name: str, reason: str, requester: str) -> AmendReport: ...
+    async def retire(self, subject: str, name: str, reason: str, requester: str) -> AmendReport: ...
+    async def restore(self, subject: str, name: str, reason: str, requester: str) -> AmendReport: ...
+    async def mounted(self) -> MountedSkills: ...
+
+class AsyncToolGroup:
+    async def register(self, snapshot: RegistrySnapshot, requester: str) -> RegistryReport: ...
+    async def list_(self, limit: int = ...) -> RegistryList: ...
+    async def show(self, registry: str, view: View = ...) -> RegistryDetail: ...
+    async def remove(self, registry: str, reason: str, requester: str) -> RegistryReport: ...
+    async def feedback(
+        self, subject: str, feedback: ToolFeedback, requester: str, dry_run: bool = ...
+    ) -> FeedbackReport: ...
+    async def hints(self, subject: str, view: View = ..., registries: list[RegistryReference] = ...) -> ToolHints: ...
 
 class AsyncLifecycle:
     async def request(
@@ -433,6 +474,8 @@ class AsyncRuntime:
     redactions: AsyncRedactions
     memory: AsyncMemoryGroup
     notebook: AsyncNotebookGroup
+    skills: AsyncSkillGroup
+    tools: AsyncToolGroup
     lifecycle: AsyncLifecycle
     evidence: AsyncEvidence
     disclosure: AsyncDisclosure

@@ -203,6 +203,7 @@ CONVERSATION = ("order-LF-20418", "--channel", "web-chat")
 SCOPE = ("--conversation", *CONVERSATION)
 PHOTO = ("--turn", "turn-1", "--message", "1", "--part", "0")
 WHY = ("--reason", "why", "--requester", "who")
+SKILL = ("customer:nadia", "--name", "runtime_skill__refund")
 # path of an operation -> arguments that are valid for the store of the demo
 VALID: dict[str, tuple[str, ...]] = {
     "transcripts.commit": ("turns/1.json",),
@@ -231,6 +232,7 @@ VALID: dict[str, tuple[str, ...]] = {
     "conversations.resolve": ("web-chat/order-LF-20418", "--subject", "ada"),
     "conversations.describe": (*CONVERSATION, "--title", "A refund", "--tags", "shop", "--tags", "urgent"),
     "subjects.list": ("--lifecycle", "active_and_archived", "--limit", "5"),
+    "subjects.inspect": ("ada", "--view", "host_ui", "--query", "tea", "--length-max", "99"),
     "subjects.export": ("ada", "--format", "json", "--view", "host_ui", "--recipient", "ada", "--purpose", "asked for"),
     "redactions.find": ("nadia", "--matching", "any_case", "--views", "host_ui", "--limit", "2"),
     "redactions.apply": (*("nadia", "--views", "host_ui", "--token", "t", "--reason", "legal", "--requester", "who"),),
@@ -249,6 +251,20 @@ VALID: dict[str, tuple[str, ...]] = {
     "notebook.proposals": ("customer:nadia", "--view", "host_ui", "--limit", "5"),
     "notebook.decide": ("p-1", "--verdict", "accept", *WHY),
     "notebook.undo": ("night-1", *WHY, "--dry-run"),
+    "skills.list": ("customer:nadia", "--query", "refund", "--include", "disabled"),
+    "skills.show": SKILL,
+    "skills.edit": (*SKILL, "--title", "Refund", *WHY),
+    "skills.enable": (*SKILL, *WHY),
+    "skills.disable": (*SKILL, *WHY),
+    "skills.retire": (*SKILL, *WHY),
+    "skills.restore": (*SKILL, *WHY),
+    "skills.mounted": (),
+    "tools.register": ("registry.json", "--requester", "desk"),
+    "tools.list": ("--limit", "5"),
+    "tools.show": ("desk", "--view", "host_ui"),
+    "tools.remove": ("desk", *WHY),
+    "tools.feedback": ("customer:nadia", "--feedback", "feedback.json", "--requester", "desk", "--dry-run"),
+    "tools.hints": ("customer:nadia", "--view", "host_ui"),
     "lifecycle.request": (*CONVERSATION, "--transition", "mask", "--reason", "why", "--requester", "who"),
     "lifecycle.erase": (*SCOPE, "--turn", "turn-2", *WHY),
     "lifecycle.review": ("erase", "--subject", "ada"),

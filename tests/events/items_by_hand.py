@@ -28,7 +28,16 @@ ITEMS: dict[str, tuple[str, Vector, dict[str, str]]] = {
             "expires_ms": 1_700_086_400_000,
             "evidence": [{"space": "home", "channel": "mail", "conversation": "talk", "turn": "turn-1"}],
             "run": "night-1",
-            "entry": {"role": "proposal", "slot": "0a1b", "audience": {"only": ["bob", "cy"]}},
+            "entry": {
+                "role": "proposal",
+                "slot": "0a1b",
+                "audience": {"only": ["bob", "cy"]},
+                "named": {
+                    "name": "desk 1a2b search",
+                    "tool": {"registry": "desk", "fingerprint": "1a2b", "tool": "search"},
+                    "observations": {"succeeded": 2},
+                },
+            },
         },
         {
             "confidence": "900",
@@ -44,7 +53,9 @@ ITEMS: dict[str, tuple[str, Vector, dict[str, str]]] = {
             "run": '"night-1"',
             "scope": '"world"',
             "source_type": '"manual_tool"',
-            "entry": '{"audience":{"only":["bob","cy"]},"role":"proposal","slot":"0a1b"}',
+            "entry": '{"audience":{"only":["bob","cy"]},"named":{"name":"desk 1a2b search",'
+            '"observations":{"succeeded":2},"tool":{"fingerprint":"1a2b","registry":"desk","tool":"search"}},'
+            '"role":"proposal","slot":"0a1b"}',
             "writer": '"host"',
         },
     ),
@@ -80,6 +91,9 @@ ITEMS: dict[str, tuple[str, Vector, dict[str, str]]] = {
                 "pinned": False,
                 "confirmed_ms": 7,
                 "audience": {"hidden_from": ["bob"]},
+                "disabled": True,
+                "evidence": [{"space": "home", "channel": "mail", "conversation": "talk", "turn": "turn-2"}],
+                "observations": {"succeeded": 3, "failed": 1},
             },
             "request": {"requester": "ada", "requested_ms": 1_700_000_000_000},
             "run": "night-2",
@@ -87,8 +101,9 @@ ITEMS: dict[str, tuple[str, Vector, dict[str, str]]] = {
         {
             "request": '{"requested_ms":1700000000000,"requester":"ada"}',
             "run": '"night-2"',
-            "revision": '{"audience":{"hidden_from":["bob"]},"confidence":100,"confirmed_ms":7,'
-            '"pinned":false,"privacy":"operator_diagnostic",'
+            "revision": '{"audience":{"hidden_from":["bob"]},"confidence":100,"confirmed_ms":7,"disabled":true,'
+            '"evidence":[{"channel":"mail","conversation":"talk","space":"home","turn":"turn-2"}],'
+            '"observations":{"failed":1,"succeeded":3},"pinned":false,"privacy":"operator_diagnostic",'
             '"scope":"chat","stale":"review_before_use"}',
         },
     ),
@@ -196,6 +211,46 @@ ITEMS: dict[str, tuple[str, Vector, dict[str, str]]] = {
             "writer": '"host"',
         },
     ),
+    "tools_registered": (
+        "tools.registered",
+        {
+            "registry": {
+                "registry": "desk",
+                "namespace": "acme",
+                "owner": "größe",
+                "scope": "owner",
+                "fingerprint": "1a2b",
+                "revision": 2,
+            },
+            "tools": [
+                {
+                    "tool": "mail.send",
+                    "schema_fingerprint": "3c",
+                    "version": "1.0",
+                    "descriptor_fingerprint": "4d",
+                    "permissions": ["mail"],
+                    "risks": ["sends"],
+                    "groups": ["office"],
+                    "disabled": True,
+                },
+                {"tool": "search", "schema_fingerprint": "5e"},
+            ],
+            "requester": "host",
+        },
+        {
+            "registry": '{"fingerprint":"1a2b","namespace":"acme","owner":"größe","registry":"desk","revision":2,'
+            '"scope":"owner"}',
+            "requester": '"host"',
+            "tools": '[{"descriptor_fingerprint":"4d","disabled":true,"groups":["office"],"permissions":["mail"],'
+            '"risks":["sends"],"schema_fingerprint":"3c","tool":"mail.send","version":"1.0"},'
+            '{"schema_fingerprint":"5e","tool":"search"}]',
+        },
+    ),
+    "tools_removed": (
+        "tools.removed",
+        {"registry": "desk", "revision": 3, "request": {"requester": "ada", "requested_ms": 7}},
+        {"registry": '"desk"', "request": '{"requested_ms":7,"requester":"ada"}', "revision": "3"},
+    ),
 }
 
 # the same, of what items say and of the words that people wrote about them
@@ -209,25 +264,42 @@ ITEM_WORDS: dict[str, tuple[str, Vector, dict[str, str]]] = {
             "tags": ["a", "b"],
             "entities": ["Ada"],
             "rationale": "she said so",
+            "title": "Größe",
+            "summary": "s",
+            "note": "n",
         },
         {
             "entities": '["Ada"]',
             "keywords": '["Oslo"]',
+            "note": '"n"',
             "rationale": '"she said so"',
+            "summary": '"s"',
             "tags": '["a","b"]',
             "text": '"Größe"',
+            "title": '"Größe"',
             "topic": '"home city"',
         },
     ),
     "item_content_usual": (
         "item.recorded",
         {"topic": "t", "text": "x"},
-        {"entities": "[]", "keywords": "[]", "rationale": "null", "tags": "[]", "text": '"x"', "topic": '"t"'},
+        {"entities": "[]", "keywords": "[]", "tags": "[]", "text": '"x"', "topic": '"t"'},
     ),
     "item_revised_words": (
         "item.revised",
-        {"words": {"request/reason": "Größe", "revision/text": "Lives in Oslo"}},
-        {"request/reason": '"Größe"', "revision/text": '"Lives in Oslo"'},
+        {"words": {"request/reason": "Größe", "revision/text": "Lives in Oslo", "revision/title": "t"}},
+        {"request/reason": '"Größe"', "revision/text": '"Lives in Oslo"', "revision/title": '"t"'},
+    ),
+    "registry_content": (
+        "tools.registered",
+        {"names": ["Größe", None], "note": "n"},
+        {"names": '["Größe",null]', "note": '"n"'},
+    ),
+    "registry_content_usual": ("tools.registered", {"names": []}, {"names": "[]"}),
+    "tools_removed_words": (
+        "tools.removed",
+        {"words": {"request/reason": "Größe"}},
+        {"request/reason": '"Größe"'},
     ),
     "memory_policy_set_words": (
         "memory_policy.set",

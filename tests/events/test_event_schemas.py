@@ -33,7 +33,7 @@ TYPES: dict[str, tuple[type, ...]] = {
 WITH_CONTENT = [
     "turn.committed", "attr.recorded", "turn.lifecycle", "turn.redacted", "content.revealed", "content.exported",
     "export.issued", "erasure.refused", "approval.requested", "approval.decided", "item.recorded",
-    "item.revised", "item.retired", "memory_policy.set",
+    "item.revised", "item.retired", "memory_policy.set", "tools.registered", "tools.removed",
 ]  # fmt: skip
 
 

@@ -79,8 +79,11 @@ from muniment.events.memory_items import (
     ItemScope,
     ItemSourceType,
     MemoryPlane,
+    NamedSlot,
     NotebookEntry,
     NotebookOpened,
+    Observations,
+    ObservedTool,
     Retirement,
     Revision,
 )
@@ -104,6 +107,13 @@ from muniment.events.records import (
     worded_no_more,
 )
 from muniment.events.references import Plane, RefDerived, SourceEvidence, Visibility
+from muniment.events.tool_registries import (
+    RegisteredTool,
+    RegistryRecord,
+    RegistryScope,
+    ToolsRegistered,
+    ToolsRemoved,
+)
 from muniment.events.wording import bare, with_words, without_words, words_of
 from muniment.governance.admission import AdmittedTurn, admit
 from muniment.governance.limits import Limits
@@ -113,6 +123,10 @@ from tests.turns import committed, json_values, parts, plain_turn, rich_turn
 LABEL = re.compile(r"[a-z_]+(/\d+(/[a-z_]+(/\d+)?)?)?", re.ASCII)
 
 REQUEST = LifecycleRequest(reason="asked", requester="ada", requested_ms=7)
+REGISTRY = RegistryRecord(
+    registry="desk", namespace="acme", owner="ada", scope=RegistryScope.OWNER, fingerprint="1a", revision=1
+)
+TOOL = RegisteredTool(tool="search", schema_fingerprint="2b")
 SOURCE = SourceEvidence(space="home", channel="mail", conversation="talk", turn="turn-1")
 SMALL_BODIES: list[MetaBody] = [
     SpaceOpened(name="größe"),
@@ -205,8 +219,19 @@ SMALL_BODIES: list[MetaBody] = [
         expires_ms=8,
         evidence=[SOURCE],
         run="night-1",
-        entry=NotebookEntry(role=EntryRole.PROPOSAL, slot="0a1b", audience=Audience(only=["bob"])),
+        entry=NotebookEntry(
+            role=EntryRole.PROPOSAL,
+            slot="0a1b",
+            audience=Audience(only=["bob"]),
+            named=NamedSlot(
+                name="desk 1a search",
+                tool=ObservedTool(registry="desk", fingerprint="1a", tool="search"),
+                observations=Observations(succeeded=1),
+            ),
+        ),
     ),
+    ToolsRegistered(registry=REGISTRY, tools=[TOOL], requester="host"),
+    ToolsRemoved(registry="desk", revision=2, request=REQUEST),
     ItemRevised(revision=Revision(text="Lives in Oslo", confidence=100), request=REQUEST, run="night-1"),
     ItemRetired(
         request=REQUEST,

@@ -55,7 +55,8 @@ from muniment.runtime.catalogue import catalogue
 from muniment.runtime.runtime import Runtime
 from muniment.tables.table_forms import DERIVED, TABLES
 from tests.attributes import SEES, attribute
-from tests.memory.items import candidate
+from tests.laws.learned import SKILL, about_skills, learn_and_observe
+from tests.memory.items import candidate, skill
 from tests.turns import TALK, answered, asked, plain_turn
 from tests.worlds import OPERATOR, World, key_of, memory_world
 
@@ -77,6 +78,14 @@ CANARIES: dict[str, set[View]] = {
     "canaryproposal": {RAW, MODEL, UI, EXPORT},
     "canaryrationale": {RAW, MODEL, UI, EXPORT},
     "canaryretold": {RAW, MODEL, UI, EXPORT},
+    **{f"canary{said}": {RAW, MODEL, UI, EXPORT} for said in ("steps", "skilltitle", "skillsummary", "skilltopic")},
+    "canarynoteofskill": {RAW},
+    "canaryskillwhy": {RAW, AUDIT},
+    "canarytoolname": {RAW, MODEL, UI, EXPORT},
+    "canaryregistrynote": {RAW},
+    "canaryobserved": {RAW, MODEL, UI, EXPORT},
+    "canaryvisible": {RAW, MODEL, UI, EXPORT},
+    "canarytoolnote": {RAW},
     "canarydiagnosis": {RAW},
     "canaryforgotten": NOBODY,
     "canarywhy": {RAW, AUDIT},
@@ -177,10 +186,16 @@ def _remember(runtime: Runtime) -> None:
     items = {
         "i-1": candidate("zephyr thing", topic="one", id="i-1"),
         "i-2": candidate("canarydiagnosis", topic="two", id="i-2", privacy=ItemPrivacy.OPERATOR_DIAGNOSTIC),
+        "s-1": candidate(
+            **skill(text="zephyr thing.\nA second step of it.", title="canaryskilltitle", summary="canaryskillsummary"),
+            id="s-1",
+            note="canarynoteofskill",
+        ),
         "i-3": candidate("canaryforgotten", topic="three", id="i-3", keywords=["canaryforgotten"]),
     }
     runtime.memory.remember(list(items.values()), "canarywriter")
     runtime.memory.amend("i-1", CorrectItem(text="canaryitem"), "canarywhy", "canarywriter")
+    learn_and_observe(runtime)
     runtime.memory.forget(SubjectId("ada"), ForgetTarget(item="i-3"), "asked for", OPERATOR)
     proposed = candidate("canaryproposal", topic="five", id="p-1")
     runtime.notebook.propose([proposed], "canaryrationale", "canarywriter")
@@ -249,7 +264,7 @@ def through(given: dict[str, Any], **more: list[Any]) -> list[dict[str, Any]]:
 
 def requests(home: Path) -> dict[str, list[dict[str, Any]]]:
     """Return the requests of every operation, in the order in which they are made: what destroys comes last."""
-    return about_memory() | reading() | changing(home)
+    return about_memory() | about_skills(through, WHY) | reading() | changing(home)
 
 
 def about_memory() -> dict[str, list[dict[str, Any]]]:
@@ -480,6 +495,9 @@ def test_each_canary_can_be_seen_by_whom_it_is_for(view: View) -> None:
         shown += msgspec.json.encode(runtime.memory.list_(SubjectId("ada"), view)).decode()
         shown += msgspec.json.encode(runtime.memory.show("i-1", view)).decode()
         shown += msgspec.json.encode(runtime.notebook.proposals(SubjectId("ada"), view)).decode()
+        shown += msgspec.json.encode(runtime.tools.show("desk", view)).decode()
+        shown += msgspec.json.encode(runtime.tools.hints(SubjectId("ada"), view)).decode()
+        shown += msgspec.json.encode(runtime.skills.show(SubjectId("ada"), SKILL["name"], view)).decode()
         if view in {RAW, AUDIT}:
             shown += msgspec.json.encode(runtime.evidence.links(conversation=key_of())).decode()
     assert {word for word in CANARIES if word in shown} == {word for word, views in CANARIES.items() if view in views}

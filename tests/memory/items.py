@@ -15,6 +15,7 @@ from tests.turns import SUBJECT, TALK
 from tests.worlds import key_of
 
 FOLDED = {"privacy", "scope", "pinned", "confidence", "audience"}  # what revisions change
+USE_THE_LIFT = "Go to the lift.\nPress the button of the floor."
 ACCEPTED = SemanticJudgement(decision=Ruling.ACCEPT)
 
 
@@ -24,6 +25,12 @@ def candidate(text: str = "Lives in Oslo", turn: int | None = 1, **more: Any) ->
     fields: dict[str, Any] = {"subject": SUBJECT, "kind": "profile", "topic": "home city", "text": text}
     fields |= {"evidence": evidence, "attested": turn is None, "judgement": ACCEPTED}
     return Candidate(**fields | more)
+
+
+def skill(name: str = "use_the_lift", text: str = USE_THE_LIFT, **more: Any) -> dict[str, Any]:
+    """Return what makes a candidate a runtime skill."""
+    kind = {"kind": "procedure", "plane": MemoryPlane.RUNTIME_SKILL, "topic": "stairs"}
+    return kind | {"name": f"runtime_skill__{name}", "text": text} | more
 
 
 def item(text: str | None = "Lives in Oslo", **more: Any) -> MemoryItem:

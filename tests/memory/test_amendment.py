@@ -27,7 +27,7 @@ from muniment.memory.amendment import (
     RestoreItem,
     SupersedeItem,
     amendment_name,
-    new_text,
+    new_words,
     refusal_of,
     revision_of,
 )
@@ -54,7 +54,7 @@ REVISIONS: list[tuple[Amendment, Revision | None]] = [
 def test_an_amendment_says_what_changes(amendment: Amendment, revision: Revision | None) -> None:
     assert revision_of(amendment, 7) == revision
     assert amendment_name(amendment).replace("_", "") in type(amendment).__name__.lower().replace("item", "")
-    assert new_text(amendment) == getattr(amendment, "text", None)
+    assert new_words(amendment).get("text") == getattr(amendment, "text", None)
 
 
 IDLE: list[Amendment] = [

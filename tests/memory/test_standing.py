@@ -17,7 +17,7 @@ items = st.builds(
     lambda plane, pinned, confidence, importance: _item(
         plane, pinned=pinned, confidence=confidence, importance=importance
     ),
-    st.sampled_from(MemoryPlane),
+    st.sampled_from([plane for plane in MemoryPlane if plane is not MemoryPlane.TOOL_EXPERIENCE]),
     st.booleans(),
     shares,
     shares,
@@ -48,3 +48,5 @@ def test_what_no_prompt_may_hold_stands_nowhere() -> None:
     made = item()
     assert standing(replace(made, privacy=ItemPrivacy.OPERATOR_DIAGNOSTIC)) == NOT_IN_PROMPTS
     assert standing(replace(made, retired=Retirement.EVICTED)) == NOT_IN_PROMPTS
+    assert standing(replace(made, disabled=True)) == NOT_IN_PROMPTS
+    assert standing(replace(made, plane=MemoryPlane.TOOL_EXPERIENCE)) == NOT_IN_PROMPTS

@@ -12,6 +12,7 @@ from muniment.events.memory_governance import PolicyAction
 from muniment.events.references import Plane
 from muniment.governance.views import View
 from muniment.memory.amendment import PinItem
+from muniment.memory.skills import EditSkill
 from muniment.operations.attachments import AttachmentPlace
 from muniment.operations.conversations.activity import TimeRange
 from muniment.operations.lifecycle.scope import Scope
@@ -22,6 +23,7 @@ from muniment.operations.redactions.found_places import SoughtText
 from muniment.operations.transcripts.redact import Passage
 from muniment.runtime.runtime import Runtime
 from tests.memory.items import candidate
+from tests.memory.tools import feedback, registry
 from tests.runtime.custody import approval_calls
 from tests.turns import SUBJECT, plain_turn
 from tests.worlds import key_of
@@ -69,6 +71,27 @@ def about_notebooks(runtime: Runtime) -> dict[str, Callable[[], Any]]:
     }
 
 
+def about_skills(runtime: Runtime) -> dict[str, Callable[[], Any]]:
+    """Return a call of every operation about skills and tools."""
+    skills, tools, named = runtime.skills, runtime.tools, (SUBJECT, "runtime_skill__use_the_lift")
+    return {
+        "skills.list": lambda: skills.list_(SUBJECT),
+        "skills.show": lambda: skills.show(*named),
+        "skills.edit": lambda: skills.edit(*named, EditSkill(title="t"), "why", "who"),
+        "skills.enable": lambda: skills.enable(*named, "why", "who"),
+        "skills.disable": lambda: skills.disable(*named, "why", "who"),
+        "skills.retire": lambda: skills.retire(*named, "why", "who"),
+        "skills.restore": lambda: skills.restore(*named, "why", "who"),
+        "skills.mounted": skills.mounted,
+        "tools.register": lambda: tools.register(registry(), "who"),
+        "tools.list": tools.list_,
+        "tools.show": lambda: tools.show("desk"),
+        "tools.remove": lambda: tools.remove("desk", "why", "who"),
+        "tools.feedback": lambda: tools.feedback(SUBJECT, feedback(), "who"),
+        "tools.hints": lambda: tools.hints(SUBJECT),
+    }
+
+
 def about_the_store(runtime: Runtime) -> dict[str, Callable[[], Any]]:
     """Return a call of every operation about spaces, archives and the system."""
     key = key_of()
@@ -97,6 +120,7 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
     return (
         with_files(runtime)
         | about_memory(runtime)
+        | about_skills(runtime)
         | about_the_store(runtime)
         | {
             "transcripts.commit": lambda: runtime.transcripts.commit(plain_turn(1)),
@@ -109,6 +133,7 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
             "conversations.resolve": lambda: runtime.conversations.resolve("talk"),
             "conversations.describe": lambda: runtime.conversations.describe(key, "a title"),
             "subjects.list": runtime.subjects.list_,
+            "subjects.inspect": lambda: runtime.subjects.inspect(SUBJECT, View.HOST_UI),
             "subjects.export": lambda: runtime.subjects.export(SUBJECT),
             "transcripts.search": lambda: runtime.transcripts.search("question"),
             "transcripts.context": lambda: runtime.transcripts.context(key, 100),

@@ -11,7 +11,7 @@ from muniment.errors import AccessDenied, ApprovalNeeded, InvalidInput
 from muniment.events.approving import GuardedAct
 from muniment.events.changes import Action, LifecycleRequest, Transition
 from muniment.events.identity import TurnId
-from muniment.events.memory_items import ItemRetired, MemoryPlane, Retirement
+from muniment.events.memory_items import ItemRetired, Retirement
 from muniment.events.records import EventKind, RotationCause
 from muniment.evidence.verifier import verify_evidence
 from muniment.governance.access import Access, Effect
@@ -26,7 +26,7 @@ from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.item_changes import stream_of
 from muniment.operations.memory.selection import ItemFilter
 from tests.memory.asking import HOME_CITY, amend, contents_of, forget, listed, remember, texts
-from tests.memory.items import candidate
+from tests.memory.items import USE_THE_LIFT, candidate, skill
 from tests.turns import SUBJECT
 from tests.worlds import OPERATOR, FileWorld, World, key_of
 
@@ -53,12 +53,12 @@ def test_only_what_is_named_is_forgotten(world: World) -> None:
     remember(world, id="i-1")
     remember(world, "Walks to work", topic="commute", id="i-2")
     remember(world, "Takes the lift", topic="stairs", turn=2, id="i-3")
-    remember(world, "Use the lift", kind="procedure", topic="stairs", plane=MemoryPlane.RUNTIME_SKILL, id="i-4")
+    remember(world, **skill(), id="i-4")
     shared = forget(world, ForgetTarget(conversation=key_of().conversation, turn=TurnId("turn-1")))
     assert (shared.accepted, shared.reason, shared.items) == (False, "ambiguous", ["i-1", "i-2"])
     assert forget(world, ForgetTarget(conversation=key_of().conversation, turn=TurnId("turn-2"))).items == ["i-3"]
     assert forget(world, ForgetTarget(item="i-2")).changed
-    assert texts(world) == ["Lives in Oslo", "Use the lift"]
+    assert texts(world) == ["Lives in Oslo", USE_THE_LIFT]
 
 
 UNCLEAR: list[tuple[dict[str, str], str]] = [
@@ -141,7 +141,7 @@ def test_forgetting_takes_the_right_to_erase(world: World) -> None:
 def test_erasing_a_subject_takes_its_items_along(lasting: FileWorld) -> None:
     lasting.with_turns(1)
     remember(lasting, id="i-1")
-    remember(lasting, "Use the lift", kind="procedure", topic="stairs", plane=MemoryPlane.RUNTIME_SKILL)
+    remember(lasting, **skill())
     amend(lasting, "i-1", CorrectItem(text="Lives in Bergen"))
     review = lasting.runtime.lifecycle.review(Action.ERASE, Scope(subject=SUBJECT))
     done = lasting.runtime.lifecycle.erase(Scope(subject=SUBJECT), "asked", OPERATOR)

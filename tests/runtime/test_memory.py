@@ -34,7 +34,7 @@ from muniment.memory.fold import EvidenceState
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.memory.selection import ItemFilter
 from tests.memory.asking import HOME_CITY, amend, forget, listed, remember, size, texts
-from tests.memory.items import candidate
+from tests.memory.items import USE_THE_LIFT, candidate, skill
 from tests.turns import SUBJECT
 from tests.worlds import OPERATOR, FileWorld, World, key_of, memory_world
 
@@ -205,7 +205,7 @@ def test_pages_follow_one_another_and_a_selection_narrows(world: World) -> None:
     world.with_turns(1)
     for number in range(5):
         remember(world, f"fact {number}", topic=f"topic {number}", kind="fact" if number else "task")
-    remember(world, "Use the lift", kind="procedure", plane=MemoryPlane.RUNTIME_SKILL)
+    remember(world, **skill())
     after, seen = None, list[str | None]()
     while True:
         page = world.runtime.memory.list_(SUBJECT, View.HOST_UI, limit=2, after=after)
@@ -213,9 +213,9 @@ def test_pages_follow_one_another_and_a_selection_narrows(world: World) -> None:
         after = page.next_after
         if after is None:
             break
-    assert (seen, page.total) == ([*(f"fact {number}" for number in range(5)), "Use the lift"], 6)
+    assert (seen, page.total) == ([*(f"fact {number}" for number in range(5)), USE_THE_LIFT], 6)
     assert texts(world, kinds=["task"]) == ["fact 0"]
-    assert texts(world, planes=[MemoryPlane.RUNTIME_SKILL, MemoryPlane.DIARY]) == ["Use the lift"]
+    assert texts(world, planes=[MemoryPlane.RUNTIME_SKILL, MemoryPlane.DIARY]) == [USE_THE_LIFT]
     with pytest.raises(InvalidInput):
         world.runtime.memory.list_(SUBJECT, View.HOST_UI, limit=0)
 

@@ -12,6 +12,7 @@ from muniment.memory.amendment import PinItem
 from muniment.memory.memory_block import BlockSection
 from muniment.operations.memory.prompt_report import PromptBlock
 from tests.memory.asking import HOME_CITY, amend, forget, remember
+from tests.memory.items import skill
 from tests.turns import SUBJECT
 from tests.worlds import World
 
@@ -30,9 +31,8 @@ def test_each_item_stands_in_its_section_and_the_best_come_first(world: World) -
     remember(world, "Likes tea", kind="preference", topic="drinks", id="sure", confidence=0.9)
     remember(world, "Likes chess", kind="preference", topic="games", id="unsure", confidence=0.3)
     remember(world, "Is on a train", kind="fact", topic="now", id="recent", freshness=Freshness.VOLATILE)
-    remember(world, "Ask twice", kind="procedure", topic="a", plane=MemoryPlane.RUNTIME_SKILL, id="skill-1")
-    remember(world, "Ask once", kind="procedure", topic="b", plane=MemoryPlane.RUNTIME_SKILL, id="skill-2")
-    remember(world, "Times out", kind="experience", topic="x", plane=MemoryPlane.TOOL_EXPERIENCE, id="tool")
+    remember(world, **skill("ask_twice"), id="skill-1")
+    remember(world, **skill("ask_once"), id="skill-2")
     remember(world, "A day in May", kind="diary", topic="x", plane=MemoryPlane.DIARY, id="diary")
     amend(world, "skill-2", PinItem())
     assert ids(block(world)) == {
@@ -40,7 +40,6 @@ def test_each_item_stands_in_its_section_and_the_best_come_first(world: World) -
         BlockSection.FACTS: ["sure", "unsure"],
         BlockSection.RECENT_STATE: ["recent"],
         BlockSection.SKILLS: ["skill-2", "skill-1"],
-        BlockSection.TOOL_HINTS: ["tool"],
         BlockSection.EVIDENCE: ["diary"],
     }
 

@@ -57,6 +57,7 @@ class Session(NeverPickled, Struct, frozen=True, kw_only=True):
     token_counter: TokenCounter | None = None
     timestamp_url: str | None = None
     witnesses: tuple[HttpWitness, ...] = ()
+    skills: tuple[Path, ...] = ()  # directories with agent skills
     catalogue: Callable[[], tuple[Operation, ...]] = tuple
     deployment: Deployment = Deployment()
     window: bool = False  # made from another session, which keeps the store

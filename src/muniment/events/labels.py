@@ -23,18 +23,20 @@ An attribute has, beside the members of its meta body:
 | `reason` | text | content |
 | `link/<i>` | relation, kind and id of another object | content |
 
-A memory item has the members of its meta body, and of its content `topic`, `text`, `keywords`, `tags` and `entities`.
+A memory item and a snapshot of a tool registry have the members of their meta bodies, and those of their contents that
+are not null.
 """
 
 from __future__ import annotations
 
 from msgspec import Raw
-from msgspec.structs import astuple
+from msgspec.structs import asdict, astuple
 
 from muniment.events.attributes import AttributeContent, link_label
 from muniment.events.memory_items import ItemContent
 from muniment.events.message import Part, ToolCallPart, ToolCallResponsePart
 from muniment.events.records import WORDS, ContentBody, MetaBody, TurnMeta
+from muniment.events.tool_registries import RegistryContent
 from muniment.events.turn import Source
 from muniment.events.wording import Words, bare
 from muniment.kernel.canonical import encode, encode_each, encode_plain, scan
@@ -69,8 +71,9 @@ def content_fields(body: ContentBody) -> list[tuple[str, bytes]]:
     values: dict[str, object] = {}
     if isinstance(body, Words):
         return list(zip(body.words, encode_each(body.words.values()), strict=True))
-    if isinstance(body, ItemContent):
-        return list(zip(body.__struct_fields__, encode_each(astuple(body)), strict=True))
+    if isinstance(body, ItemContent | RegistryContent):
+        values |= {label: value for label, value in asdict(body).items() if value is not None}
+        return list(zip(values, encode_each(values.values()), strict=True))
     if isinstance(body, AttributeContent):
         values |= {"value": Raw(encode(body.value)), "reason": body.reason}
         values |= {link_label(place): link for place, link in enumerate(body.links)}

@@ -109,6 +109,7 @@ class Retirement(StrEnum):
     PROPOSED = "proposed"  # of a proposal nobody has decided about; no event names it
     POLICY = "policy"  # of the words of a policy; no event names it
     REPLACED = "replaced"  # an archive took the place of the notebook; nobody asked for it to be forgotten
+    WITHDRAWN = "withdrawn"
     RESTORED = "restored"  # the other way round: it is in use again
 
 
@@ -123,6 +124,10 @@ class RevisionAction(StrEnum):
     CHANGE_AUDIENCE = "change_audience"
     PIN = "pin"
     UNDO = "undo"
+    CONFIRM = "confirm"
+    EDIT = "edit"
+    ENABLE = "enable"
+    DISABLE = "disable"
 
 
 class InvalidityGround(StrEnum):
@@ -159,10 +164,36 @@ class Audience(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     hidden_from: list[str] = []
 
 
+class ObservedTool(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """The tool that an experience is of: its id, that of its registry, and the fingerprint which that had then."""
+
+    registry: str
+    fingerprint: str
+    tool: str
+
+
+class Observations(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """How often a tool did what was asked of it, and how often it did not; what became of hints that were followed."""
+
+    succeeded: int = 0
+    failed: int = 0
+    helped: int = 0
+    misled: int = 0
+
+
+class NamedSlot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """The slot of a skill, or of an experience with a tool and what was observed of it: a name, which survives."""
+
+    name: str
+    tool: ObservedTool | None = None
+    observations: Observations | None = None
+
+
 class NotebookEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """What an entry is and whom it is known to. `slot` is the keyed digest of the one that a proposal would take.
 
-    `origin` is the name of what it was taken from outside of the log, as of a file.
+    `origin` is the name of what it was taken from outside of the log, as of a file. `named` is the slot of an item that
+    has one by name.
 
     These are together because a body of more than 15 fields takes another form in MessagePack.
     """
@@ -171,13 +202,15 @@ class NotebookEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     slot: str | None = None
     audience: Audience = Audience()
     origin: str | None = None
+    named: NamedSlot | None = None
 
 
 class ItemMeta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """What survives the erasure of an item: ids, names, numbers and times.
 
     `confidence` and `importance` are thousandths. `observed_ms` is when it was true, `expires_ms` when it ends to be
-    (0: never). An item without `evidence` was attested by `writer`, a person or a program.
+    (0: never). An item without `evidence` was attested by `writer`, a person or a program. The `slot` of a skill
+    and of an experience is a name, that of any other item is its kind and topic.
     """
 
     item: str
@@ -200,7 +233,8 @@ class ItemMeta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
 class ItemContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """What an item says. `topic` and the kind are its slot: a newer statement there takes its place.
 
-    `rationale` says why somebody proposes it.
+    `rationale` says why somebody proposes it. What is None has no field in the log. `note` is a remark of whoever
+    operates the host.
     """
 
     topic: str
@@ -209,12 +243,23 @@ class ItemContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     tags: list[str] = []
     entities: list[str] = []
     rationale: str | None = None
+    title: str | None = None
+    summary: str | None = None
+    note: str | None = None
 
 
 class Revision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """What changes of an item; None stays as it is. `text` is words (`events.wording`)."""
+    """What changes of an item; None stays as it is.
+
+    `text`, `topic`, `title`, `summary` and `note` are words (`events.wording`). `evidence` and `observations` take the
+    place of what was there.
+    """
 
     text: str | None = None
+    topic: str | None = None
+    title: str | None = None
+    summary: str | None = None
+    note: str | None = None
     confidence: int | None = None
     privacy: ItemPrivacy | None = None
     scope: ItemScope | None = None
@@ -222,6 +267,9 @@ class Revision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     pinned: bool | None = None
     confirmed_ms: int | None = None
     audience: Audience | None = None
+    disabled: bool | None = None
+    evidence: list[SourceEvidence] | None = None
+    observations: Observations | None = None
 
 
 class ItemRevised(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):

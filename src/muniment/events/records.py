@@ -30,6 +30,7 @@ from muniment.events.memory_governance import MemoryPolicySet, RunRecorded
 from muniment.events.memory_items import ItemContent, ItemMeta, ItemRetired, ItemRevised, NotebookOpened
 from muniment.events.message import Authority, Part, Role
 from muniment.events.references import RefDerived, Relation, Visibility
+from muniment.events.tool_registries import RegistryContent, ToolsRegistered, ToolsRemoved
 from muniment.events.turn import Attribution, Delivery, Source
 from muniment.events.wording import WordField, WordFields, Words, without_words
 
@@ -68,6 +69,8 @@ class EventKind(StrEnum):
     ITEM_RETIRED = "item.retired"
     MEMORY_POLICY_SET = "memory_policy.set"
     RUN_RECORDED = "run.recorded"
+    TOOLS_REGISTERED = "tools.registered"
+    TOOLS_REMOVED = "tools.removed"
 
 
 class RotationCause(StrEnum):
@@ -255,8 +258,10 @@ MetaBody = (
     | ItemRetired
     | MemoryPolicySet
     | RunRecorded
+    | ToolsRegistered
+    | ToolsRemoved
 )
-ContentBody = TurnContent | AttributeContent | ItemContent | Words
+ContentBody = TurnContent | AttributeContent | ItemContent | RegistryContent | Words
 
 META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.SPACE_OPENED: SpaceOpened,
@@ -290,6 +295,8 @@ META_BODIES: dict[EventKind, type[MetaBody]] = {
     EventKind.ITEM_RETIRED: ItemRetired,
     EventKind.MEMORY_POLICY_SET: MemoryPolicySet,
     EventKind.RUN_RECORDED: RunRecorded,
+    EventKind.TOOLS_REGISTERED: ToolsRegistered,
+    EventKind.TOOLS_REMOVED: ToolsRemoved,
 }
 
 REASON, REMARK, OFFSET = WordField(ERASED, ERASED), WordField(None, ERASED), WordField(None, None)
@@ -304,9 +311,13 @@ WORDS: dict[type[Struct], WordFields] = {
     ApprovalDecided: {"request/reason": REASON},
     ExportIssued: {"export/purpose": REMARK},
     ContentExported: {"export/purpose": REMARK},
-    ItemRevised: {"request/reason": REASON, "revision/text": REMARK},
+    ItemRevised: {
+        "request/reason": REASON,
+        **{f"revision/{name}": REMARK for name in ("text", "topic", "title", "summary", "note")},
+    },
     ItemRetired: {"request/reason": REASON},
     MemoryPolicySet: {"request/reason": REASON},
+    ToolsRemoved: {"request/reason": REASON},
 }
 
 # kind -> the body of its content cell, for the kinds that have one
@@ -314,6 +325,7 @@ CONTENT_BODIES: dict[EventKind, type[ContentBody]] = {
     EventKind.TURN_COMMITTED: TurnContent,
     EventKind.ATTR_RECORDED: AttributeContent,
     EventKind.ITEM_RECORDED: ItemContent,
+    EventKind.TOOLS_REGISTERED: RegistryContent,
     **{kind: Words for kind, body in META_BODIES.items() if body in WORDS},
 }
 

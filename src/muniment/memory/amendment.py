@@ -6,12 +6,22 @@ from enum import StrEnum
 from typing import Annotated
 
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
-from muniment.events.memory_items import InvalidityGround, ItemPrivacy, ItemScope, Revision, StaleHint
+from muniment.events.memory_items import (
+    InvalidityGround,
+    ItemPrivacy,
+    ItemScope,
+    MemoryPlane,
+    Retirement,
+    Revision,
+    StaleHint,
+)
 from muniment.memory.candidate import ItemAudience, ItemSource, Share
 from muniment.memory.fold import MemoryItem
 from muniment.memory.kinds import WHOLE
 from muniment.memory.likeness import normalised
+from muniment.memory.skills import DisableSkill, EditSkill, EnableSkill, SkillChange, WithdrawItem
 
 
 class CorrectItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="correct"):
@@ -111,19 +121,42 @@ class AmendRefusal(StrEnum):
     PRIVATE_TARGET = "private_target"
     SLOT_TAKEN = "slot_taken"
     SOURCE_HIDDEN = "source_hidden"
+    NEEDS_FEEDBACK = "needs_feedback"
 
 
-def amendment_name(amendment: Amendment) -> str:
+AnyChange = Amendment | SkillChange
+
+
+def amendment_name(amendment: AnyChange) -> str:
     """Return the word for an amendment."""
     return str(amendment.__struct_config__.tag)
 
 
-def new_text(amendment: Amendment) -> str | None:
-    """Return the text that an amendment brings, if it brings any."""
-    return amendment.text if isinstance(amendment, CorrectItem | SupersedeItem) else None
+def new_words(amendment: AnyChange) -> dict[str, str]:
+    """Return the words that an amendment brings, by the field that they are in."""
+    match amendment:
+        case CorrectItem() | SupersedeItem():
+            return {} if amendment.text is None else {"text": amendment.text}
+        case EditSkill():
+            return {name: text for name, text in asdict(amendment).items() if text is not None}
+        case _:
+            return {}
 
 
-def revision_of(amendment: Amendment, now_ms: int) -> Revision | None:
+def retirement_of(amendment: AnyChange) -> Retirement | None:
+    """Return what becomes of an item that goes out of use or comes back; None for any other change."""
+    match amendment:
+        case RestoreItem():
+            return Retirement.RESTORED
+        case InvalidateItem():
+            return Retirement.INVALIDATED
+        case WithdrawItem():
+            return Retirement.WITHDRAWN
+        case _:
+            return None
+
+
+def revision_of(amendment: AnyChange, now_ms: int) -> Revision | None:
     """Return what changes of an item; None for an amendment that retires, replaces or restores it."""
     match amendment:
         case CorrectItem():
@@ -141,20 +174,31 @@ def revision_of(amendment: Amendment, now_ms: int) -> Revision | None:
             return Revision(audience=amendment.audience.kept())
         case PinItem():
             return Revision(pinned=amendment.pinned)
+        case EditSkill():
+            text, title = amendment.procedure, amendment.title
+            return Revision(text=text, title=title, topic=amendment.topic, summary=amendment.summary)
+        case EnableSkill():
+            return Revision(disabled=False)
+        case DisableSkill():
+            return Revision(disabled=True)
         case _:
             return None
 
 
-def refusal_of(item: MemoryItem, amendment: Amendment) -> AmendRefusal | None:
+def refusal_of(item: MemoryItem, amendment: AnyChange) -> AmendRefusal | None:
     """Return why an amendment of an item changes nothing, or None; whether its slot is free is not looked at."""
     if item.text is None or not item.is_item:
         return AmendRefusal.TARGET_NOT_FOUND
     if isinstance(amendment, RestoreItem):
         return AmendRefusal.NOT_RETIRED if item.is_active else None
+    if isinstance(amendment, WithdrawItem) and not item.is_active:
+        return AmendRefusal.NOTHING_CHANGED
     if not item.is_active:
         return AmendRefusal.NOT_IN_USE
     if isinstance(amendment, ChangeItemPrivacy) and amendment.privacy in PRIVATE:
         return AmendRefusal.PRIVATE_TARGET
+    if isinstance(amendment, SupersedeItem) and item.plane is MemoryPlane.TOOL_EXPERIENCE:
+        return AmendRefusal.NEEDS_FEEDBACK
     if isinstance(amendment, SupersedeItem):
         return AmendRefusal.NOTHING_CHANGED if normalised(amendment.text) == normalised(item.text) else None
     revision = None if isinstance(amendment, RefreshItem) else revision_of(amendment, 0)
@@ -163,5 +207,6 @@ def refusal_of(item: MemoryItem, amendment: Amendment) -> AmendRefusal | None:
 
 def _is_idle(item: MemoryItem, revision: Revision) -> bool:
     """Tell whether a revision would change nothing."""
-    told = {name: getattr(revision, name) for name in revision.__struct_fields__}
-    return all(value is None or getattr(item, name) == value for name, value in told.items())
+    told = {name: value for name, value in asdict(revision).items() if value is not None}
+    said = {} if item.content is None else asdict(item.content) | {"text": item.text}
+    return all(said[name] == value if name in said else getattr(item, name) == value for name, value in told.items())

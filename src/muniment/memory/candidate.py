@@ -55,6 +55,11 @@ class RulingReason(StrEnum):
     WITHOUT_SOURCE = "without_source"
     UNJUDGED = "unjudged"
     JUDGED = "judged"
+    NEEDS_FEEDBACK = "needs_feedback"
+    NAME_NOT_TAKEN = "name_not_taken"
+    UNNAMED_SKILL = "unnamed_skill"
+    WEAK_SKILL = "weak_skill"
+    FORMATTED_DUMP = "formatted_dump"
 
 
 class SemanticJudgement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -89,14 +94,18 @@ class ItemAudience(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class Candidate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What a host would like to remember about a subject.
 
-    `topic` and `kind` are the slot. Without `evidence` the candidate must be `attested`: somebody vouches for it who is
-    named as the requester.
+    `topic` and `kind` are the slot, of a skill it is the `name`. Without `evidence` the candidate must be `attested`:
+    somebody vouches for it who is named as the requester.
     """
 
     subject: Annotated[SubjectId, Meta(description="Subject that the statement is about.")]
     kind: Annotated[str, Meta(description="Kind, as `preference`; names of other systems are known, as `todo`.")]
     topic: Annotated[str, Meta(description="What it is about, in few words; one statement for each kind and topic.")]
     text: Annotated[str, Meta(description="The statement.")]
+    name: Annotated[str | None, Meta(description="Name of a skill, as `runtime_skill__deploy`.")] = None
+    title: Annotated[str | None, Meta(description="Title, for lists.")] = None
+    summary: Annotated[str | None, Meta(description="The statement in short.")] = None
+    note: Annotated[str | None, Meta(description="Remark of the operator, for `raw_owner` alone.")] = None
     id: Annotated[str | None, Meta(description="Id of the item to be. Without it one is drawn.")] = None
     plane: Annotated[MemoryPlane, Meta(description="Plane of the memory.")] = MemoryPlane.LONG_TERM
     authority: Annotated[Authority, Meta(description="With which authority it was said.")] = Authority.USER_ASSERTED

@@ -19,10 +19,12 @@ from muniment.events.memory_items import (
     ItemRevised,
     ItemScope,
     MemoryPlane,
+    Observations,
     Retirement,
     RevisionAction,
     StaleHint,
 )
+from muniment.events.references import SourceEvidence
 from muniment.memory.kinds import AGES, DAY_MS, IN_PROMPTS, Ageing, ConfidenceBand, band_of
 
 
@@ -53,6 +55,7 @@ class MemoryItem(Struct, frozen=True, kw_only=True):
     """An item as it is: `number` in its notebook, `position` in the log, `revision` from 0.
 
     `text` is None where the words are destroyed. `retired` says why the item is out of use, None that it is in use.
+    `latest_evidence` is what a revision put in the place of the evidence that it was recorded with.
     """
 
     subject: str
@@ -73,11 +76,19 @@ class MemoryItem(Struct, frozen=True, kw_only=True):
     retired: Retirement | None = None
     successor: str | None = None
     audience: Audience = Audience()
+    disabled: bool = False
+    latest_evidence: list[SourceEvidence] | None = None
+    observations: Observations | None = None
 
     @property
     def id(self) -> str:
         """The id of the item."""
         return self.meta.item
+
+    @property
+    def name(self) -> str | None:
+        """The name that is the slot of the item, if it has one of its own."""
+        return None if self.meta.entry.named is None else self.meta.entry.named.name
 
     @property
     def band(self) -> ConfidenceBand:
@@ -90,14 +101,20 @@ class MemoryItem(Struct, frozen=True, kw_only=True):
         return self.meta.entry.role is EntryRole.ITEM
 
     @property
+    def evidence(self) -> list[SourceEvidence]:
+        """The turns that the item rests on."""
+        return self.meta.evidence if self.latest_evidence is None else self.latest_evidence
+
+    @property
     def is_active(self) -> bool:
         """Whether the item is in use."""
         return self.retired is None
 
     @property
     def is_in_prompts(self) -> bool:
-        """Whether projections for prompts may hold the item."""
-        return self.is_active and self.privacy in IN_PROMPTS
+        """Whether prompts may hold the item as it is: no disabled skill (RS-06), and experience as hints alone."""
+        is_offered = not self.disabled and self.plane is not MemoryPlane.TOOL_EXPERIENCE
+        return self.is_active and is_offered and self.privacy in IN_PROMPTS
 
     def age_days(self, now_ms: int) -> int:
         """Return how many days ago the item was last known to be true."""
@@ -106,7 +123,7 @@ class MemoryItem(Struct, frozen=True, kw_only=True):
     def holds_at(self, now_ms: int) -> bool:
         """Tell whether an item is in use at a time; one that is pinned outlives its expiry."""
         is_over = 0 < self.meta.expires_ms <= now_ms and not self.pinned
-        return self.retired is None and not is_over
+        return self.retired is None and not self.disabled and not is_over
 
 
 def folded(item: MemoryItem, changes: Iterable[ItemChange]) -> MemoryItem:
@@ -126,12 +143,14 @@ def folded(item: MemoryItem, changes: Iterable[ItemChange]) -> MemoryItem:
                 text=None if is_gone else item.text,
             )
             continue
-        told = {name: value for name in REVISED if (value := getattr(body.revision, name)) is not None}
+        told = {to: value for name, to in REVISED.items() if (value := getattr(body.revision, name)) is not None}
         if change.reason == RevisionAction.REFRESH:
             told["stale"] = StaleHint.NONE
         if item.text is None:
             told.pop("text", None)  # words that came after those that are destroyed are destroyed, too
-        item = replace(item, **told, revision=item.revision + 1)
+        words = {name: value for name in _WORDS if (value := getattr(body.revision, name)) is not None}
+        content = item.content if item.content is None or not words else replace(item.content, **words)
+        item = replace(item, **told, content=content, revision=item.revision + 1)
     return item
 
 
@@ -146,7 +165,21 @@ RESTING = {
     EntryRole.POLICY: Retirement.POLICY,
 }
 DESTROYED = frozenset({Retirement.FORGOTTEN, Retirement.REPLACED})
-REVISED = ("text", "confidence", "privacy", "scope", "stale", "pinned", "confirmed_ms", "audience")
+# field of a revision -> that of an item, and those that are fields of what an item says
+REVISED = {
+    "text": "text",
+    "confidence": "confidence",
+    "privacy": "privacy",
+    "scope": "scope",
+    "stale": "stale",
+    "pinned": "pinned",
+    "confirmed_ms": "confirmed_ms",
+    "audience": "audience",
+    "disabled": "disabled",
+    "observations": "observations",
+    "evidence": "latest_evidence",
+}
+_WORDS = ("topic", "title", "summary", "note")
 
 
 def evidence_state(item: MemoryItem, now_ms: int, *, is_source_gone: bool) -> EvidenceState:

@@ -37,6 +37,9 @@ KINDS: dict[MemoryPlane, frozenset[ItemKind]] = {
     MemoryPlane.DIARY: frozenset({ItemKind.DIARY}),
 }
 
+# planes whose slots are the names of their items, not the topics
+NAMED_PLANES = frozenset({MemoryPlane.RUNTIME_SKILL, MemoryPlane.TOOL_EXPERIENCE})
+
 # what other systems call a kind -> ours
 OTHER_NAMES: dict[str, ItemKind] = {
     "knowledge": ItemKind.FACT,

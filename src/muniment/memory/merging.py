@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from muniment.events.memory_items import Audience, ItemMeta, ItemPrivacy, Retirement
+from muniment.events.memory_items import Audience, ItemContent, ItemMeta, ItemPrivacy, Retirement
 from muniment.events.references import SourceEvidence
+from muniment.memory.candidate import Candidate
 from muniment.memory.fold import MemoryItem
 from muniment.memory.likeness import likeness, normalised
 
@@ -36,6 +37,7 @@ class MergeReason(StrEnum):
     LESS_CONFIDENT = "lower_confidence"
     OTHER_PRIVACY = "privacy_change"
     OTHER_AUDIENCE = "audience_change"
+    DISABLED = "disabled"
     NEWER = "newer_statement"
 
 
@@ -82,7 +84,8 @@ def _was_forgotten(incoming: Incoming, item: MemoryItem) -> bool:
 
     What somebody attests later, without evidence, is a statement of its own.
     """
-    return item.retired is Retirement.FORGOTTEN and bool(incoming.sources) and incoming.sources <= rests_on(item.meta)
+    rested = rests_on(item.meta) | sources_of(item.evidence)
+    return item.retired is Retirement.FORGOTTEN and bool(incoming.sources) and incoming.sources <= rested
 
 
 def _says_the_same(incoming: Incoming, item: MemoryItem) -> bool:
@@ -110,7 +113,18 @@ MERGE_RULES: tuple[MergeRule, ...] = (
     MergeRule(
         lambda incoming, item: incoming.audience != item.audience, MergeOutcome.REFUSED, MergeReason.OTHER_AUDIENCE
     ),
+    MergeRule(lambda _, item: item.disabled, MergeOutcome.REFUSED, MergeReason.DISABLED),
 )
+
+
+def is_repeat(item: MemoryItem, candidate: Candidate, meta: ItemMeta, content: ItemContent) -> bool:
+    """Tell whether an item says the same of the same subject in the same slot; one that is forgotten may have."""
+    name, said = None if meta.entry.named is None else meta.entry.named.name, item.content
+    placed = item.subject, item.plane, item.meta.kind, item.name
+    if placed != (candidate.subject, candidate.plane, meta.kind, name):
+        return False
+    is_same_topic = said is None or name is not None or said.topic == content.topic
+    return said is None or (is_same_topic and normalised(said.text) == normalised(content.text))
 
 
 def in_use(history: Iterable[MemoryItem]) -> MemoryItem | None:

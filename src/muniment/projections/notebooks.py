@@ -79,6 +79,17 @@ class Notebooks:
         """Return the name of a slot; topics that differ in case, blanks, `_` and `-` alone are one."""
         return self._ledger.name_digest("slot", plane, subject, kind, slot_topic(topic))
 
+    def named_slot(self, subject: str, plane: MemoryPlane, name: str) -> bytes:
+        """Return the name of the slot of items that have a name of their own."""
+        return self._ledger.name_digest("named slot", plane, subject, name)
+
+    def slot_of(self, item: MemoryItem) -> bytes:
+        """Return the name of the slot of an item that has words."""
+        assert item.content is not None, "the topic is one of the words"
+        if item.name is not None:
+            return self.named_slot(item.subject, item.plane, item.name)
+        return self.slot_name(item.subject, item.plane, item.meta.kind, item.content.topic)
+
     def former_name(self, slot: bytes, number: int) -> bytes:
         """Return the name of the item that was in a slot, counted from 1 from the oldest on."""
         return self._ledger.name_digest("former slot", slot.hex(), str(number))
@@ -305,6 +316,7 @@ class Notebooks:
             scope=meta.scope,
             pinned=meta.pinned,
             audience=meta.entry.audience,
+            observations=None if meta.entry.named is None else meta.entry.named.observations,
         )
         return replace(item, retired=resting(item))
 

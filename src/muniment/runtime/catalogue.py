@@ -20,6 +20,8 @@ GROUPS: dict[str, tuple[str, str]] = {
     "redactions": ("muniment.operations.redactions.redactions", "Redactions"),
     "memory": ("muniment.operations.memory.memory_group", "MemoryGroup"),
     "notebook": ("muniment.operations.notebook.notebook_group", "NotebookGroup"),
+    "skills": ("muniment.operations.skills.skills_group", "SkillGroup"),
+    "tools": ("muniment.operations.tools.tools_group", "ToolGroup"),
     "lifecycle": ("muniment.operations.lifecycle.lifecycle", "Lifecycle"),
     "evidence": ("muniment.operations.evidence.evidence", "Evidence"),
     "disclosure": ("muniment.operations.disclosure", "Disclosure"),

@@ -41,6 +41,7 @@ from muniment.runtime.settings import (
     set_policies,
     set_profile,
     set_signer,
+    set_skills,
     set_timestamp_url,
     set_token_counter,
     set_witnesses,
@@ -229,7 +230,7 @@ def _naming_paths(directory: Path, keys: str | RootKey | None) -> Iterator[None]
 
 
 def _deployed(options: Options) -> Options:
-    """Return the options with limits, a profile, policies, an embedder and a counter: as given, or of the settings."""
+    """Return the options with whatever is not given as the settings have it."""
     return replace(
         options,
         limits=set_limits() if options.limits is UNSET else options.limits,
@@ -240,6 +241,7 @@ def _deployed(options: Options) -> Options:
         timestamp_url=set_timestamp_url() if options.timestamp_url is UNSET else options.timestamp_url,
         witnesses=set_witnesses() if options.witnesses is UNSET else options.witnesses,
         signer=options.signer or set_signer(),
+        skills=set_skills() if options.skills is UNSET else options.skills,
     )
 
 
@@ -258,6 +260,7 @@ def _session(opened_store: OpenStore, opened: Space | None, options: Options) ->
         token_counter=options.token_counter or None,
         timestamp_url=options.timestamp_url or None,
         witnesses=options.witnesses or (),
+        skills=options.skills or (),
         catalogue=catalogue,
     )
 

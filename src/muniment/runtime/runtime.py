@@ -30,10 +30,12 @@ if TYPE_CHECKING:
     from muniment.operations.notebook.notebook_group import NotebookGroup
     from muniment.operations.provenance.provenance import Provenance
     from muniment.operations.redactions.redactions import Redactions
+    from muniment.operations.skills.skills_group import SkillGroup
     from muniment.operations.spaces.spaces import Spaces
     from muniment.operations.subjects.subjects import Subjects
     from muniment.operations.system.system import System
     from muniment.operations.tables import Tables
+    from muniment.operations.tools.tools_group import ToolGroup
     from muniment.operations.transcripts.transcripts import Transcripts
 
 
@@ -48,6 +50,8 @@ class Runtime(NeverPickled):
         redactions: Redactions
         memory: MemoryGroup
         notebook: NotebookGroup
+        skills: SkillGroup
+        tools: ToolGroup
         lifecycle: Lifecycle
         evidence: Evidence
         disclosure: Disclosure

@@ -16,6 +16,7 @@
 | encoding that tokens are counted in | `MUNIMENT_ENCODING` | none: they are estimated |
 | timestamp authority that `evidence checkpoint` asks | `MUNIMENT_TIMESTAMP_URL` | none |
 | witnesses that it asks, each as `URL VKEY`, separated by commas | `MUNIMENT_WITNESSES` | none |
+| directories with agent skills, several with `:` between them | `MUNIMENT_SKILLS` | none |
 | program that signs outside the store, as `command:/path/to/program` | `MUNIMENT_SIGNER` | none |
 
 `MUNIMENT_KEYS_FILE` is the path of a file with the root key itself, instead of `MUNIMENT_KEYS`.
@@ -62,6 +63,7 @@ NAMES = frozenset(
         ),
         *(f"{PREFIX}EMBEDDER_{name.upper()}" for name in (*EMBEDDER_TEXTS, "dimension", "spaces")),
         f"{PREFIX}WITNESSES",
+        f"{PREFIX}SKILLS",
         KEYS,
         KEYS_FILE,
     }
@@ -183,6 +185,11 @@ def set_witnesses(environment: Mapping[str, str] = os.environ) -> tuple[HttpWitn
     if any(len(words) != len(HttpWitness.__struct_fields__) for words in named):
         raise InvalidInput(at="MUNIMENT_WITNESSES", problem="not_understood")
     return tuple(HttpWitness(url=url, vkey=vkey) for url, vkey in named)
+
+
+def set_skills(environment: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
+    """Return the directories with agent skills that an environment names."""
+    return tuple(Path(path) for path in (environment.get("MUNIMENT_SKILLS") or "").split(os.pathsep) if path)
 
 
 def set_signer(environment: Mapping[str, str] = os.environ) -> NoteSigner | None:

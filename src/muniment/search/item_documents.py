@@ -33,10 +33,11 @@ def item_documents(item: MemoryItem, view: View, detection: ViewDetection) -> li
     Of an item that the view hides the document has no words: it is counted and cannot be found.
     """
     said = item.content
-    if said is None or item.text is None or not item.is_active:
+    if said is None or item.text is None or not item.is_active or item.disabled:
         return []
     is_hidden = view not in SHOWS_STATEMENTS or hides_item(view, item.privacy) is not None
-    texts = () if is_hidden else (said.topic, item.text, *said.keywords, *said.tags, *said.entities)
+    named = (said.title, said.summary, said.topic, item.text)
+    texts = () if is_hidden else (*named, *said.keywords, *said.tags, *said.entities)
     detectors = detection.detectors_beside(frozenset({item.subject}))
     document = SearchDocument(
         message=0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
+from pathlib import Path
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -59,6 +60,8 @@ class Options(Struct, frozen=True, kw_only=True):
     The same is true of `witnesses`, which cosign the checkpoint.
     `signer` signs for spaces whose signing key is kept outside the store; one that is not given is that of the
     settings.
+    `skills` are directories with agent skills, which are read and never written; those that are not given are those of
+    the settings.
     `detect` says what personal data and secrets to look for, in which views and before commits; without it, nothing.
     """
 
@@ -78,6 +81,7 @@ class Options(Struct, frozen=True, kw_only=True):
     timestamp_url: str | UnsetType | None = UNSET
     witnesses: tuple[HttpWitness, ...] | UnsetType = UNSET
     signer: NoteSigner | None = None
+    skills: tuple[Path, ...] | UnsetType = UNSET
 
 
 def limits_of(options: Options) -> Limits:

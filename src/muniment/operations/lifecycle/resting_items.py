@@ -59,12 +59,12 @@ class Leaving:
 
     def takes(self, item: MemoryItem) -> bool:
         """Tell whether an item with words goes."""
-        if item.text is None or not item.meta.evidence:
+        if item.text is None or not item.evidence:
             return False
-        places = [place_of(self._space, self._reader, source) for source in item.meta.evidence]
+        places = [place_of(self._space, self._reader, source) for source in item.evidence]
         if not any(place is not None and self._asked.touches(place) for place in places):
             return False
-        return all(starmap(self._goes, zip(item.meta.evidence, places, strict=True)))
+        return all(starmap(self._goes, zip(item.evidence, places, strict=True)))
 
     def _goes(self, source: SourceEvidence, place: SourcePlace | None) -> bool:
         if place is None or self._going.covers(place):
@@ -99,7 +99,7 @@ def _following(space: Space, reader: Reader, now_ms: int) -> list[MemoryPolicy]:
 
 def _follows(space: Space, policies: Collection[MemoryPolicy], item: MemoryItem) -> bool:
     assert item.content is not None, "an item with a text has the rest of its words"
-    rests = frozenset((source.channel, source.conversation) for source in item.meta.evidence)
+    rests = frozenset((source.channel, source.conversation) for source in item.evidence)
     said = Statement(item.subject, item.meta.kind, item.scope, item.content.topic, rests)
     return any(applies(policy, said, space.notebooks.topic_digest) for policy in policies)
 

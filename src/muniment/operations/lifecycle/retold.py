@@ -48,4 +48,4 @@ def _retelling(space: Space, writer: Writer, turns: Turns) -> Iterator[MemoryIte
 def _rests_on(item: MemoryItem, named: SourceEvidence) -> bool:
     """Tell whether an item says itself that it rests on a turn; anybody may record a reference that says so."""
     turn = (named.channel, named.conversation, named.turn)
-    return any((source.channel, source.conversation, source.turn) == turn for source in item.meta.evidence)
+    return any((source.channel, source.conversation, source.turn) == turn for source in item.evidence)

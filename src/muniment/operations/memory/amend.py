@@ -13,13 +13,14 @@ from muniment.events.memory_items import ItemRetired, ItemRevised, Retirement, R
 from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
 from muniment.memory.amendment import (
-    Amendment,
     AmendRefusal,
+    AnyChange,
     InvalidateItem,
     RestoreItem,
     SupersedeItem,
     amendment_name,
     refusal_of,
+    retirement_of,
     revision_of,
 )
 from muniment.memory.fold import MemoryItem
@@ -56,7 +57,7 @@ class AskedAmendment(NamedTuple):
     """One change of one item: who asks and why, and the revision that the caller has seen, if it matters."""
 
     item: str
-    amendment: Amendment
+    amendment: AnyChange
     request: LifecycleRequest
     expected: int | None = None
     run: str | None = None
@@ -95,18 +96,15 @@ def _refusal(session: Session, reader: Reader, item: MemoryItem, asked: AskedAme
     if is_retelling_hidden(session.space, reader, item):
         return AmendRefusal.SOURCE_HIDDEN
     notebooks = session.space.notebooks
-    slot = notebooks.slot_name(item.subject, item.plane, item.meta.kind, item.content.topic)
-    taken = any(other.is_active for other in notebooks.in_slot(reader, slot))
+    taken = any(other.is_active for other in notebooks.in_slot(reader, notebooks.slot_of(item)))
     return AmendRefusal.SLOT_TAKEN if taken else None
 
 
 def _retirement(session: Session, reader: Reader, item: MemoryItem, asked: AskedAmendment) -> ItemRetired | None:
     """Return what is recorded of an item that goes out of use, or comes back."""
-    amendment, request = asked.amendment, asked.request
-    if isinstance(amendment, RestoreItem):
-        return ItemRetired(request=request, cause=Retirement.RESTORED, run=asked.run)
+    amendment, request, cause = asked.amendment, asked.request, retirement_of(asked.amendment)
     if not isinstance(amendment, InvalidateItem):
-        return None
+        return None if cause is None else ItemRetired(request=request, cause=cause, run=asked.run)
     if not amendment.evidence:
         raise InvalidInput(at="amendment.evidence", problem="empty")
     whose = Derived(item.id, item.plane, item.subject)
@@ -154,6 +152,12 @@ def _append(
 def _note_run(writer: Writer, asked: AskedAmendment, did: ItemsOfRun) -> None:
     if asked.run is not None:
         record_run(writer, _writing(asked), did)
+
+
+def unknown_target(amendment: str, target: str) -> AmendReport:
+    """Return the report about an item that is not there."""
+    reason = AmendRefusal.TARGET_NOT_FOUND
+    return AmendReport(accepted=False, changed=False, dry_run=False, amendment=amendment, target=target, reason=reason)
 
 
 def _report(

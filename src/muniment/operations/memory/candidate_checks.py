@@ -55,3 +55,4 @@ def check_audience(audience: ItemAudience, plane: MemoryPlane, subject: str, at:
 
 def _texts(candidate: Candidate) -> Iterator[str]:
     yield from (candidate.topic, candidate.text, *candidate.keywords, *candidate.tags, *candidate.entities)
+    yield from (text for text in (candidate.title, candidate.summary, candidate.note) if text is not None)

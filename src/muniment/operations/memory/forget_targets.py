@@ -11,10 +11,10 @@ from msgspec import Meta, Struct
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput
 from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationId, TurnId, check_name
-from muniment.events.memory_items import MemoryPlane
+from muniment.events.memory_items import ItemKind, MemoryPlane
 from muniment.log.port import Reader
 from muniment.memory.fold import MemoryItem
-from muniment.memory.kinds import kind_named
+from muniment.memory.kinds import NAMED_PLANES, kind_named
 from muniment.memory.likeness import normalised
 from muniment.operations.memory.selection import ItemFilter, ItemSelection, items_of
 
@@ -32,7 +32,8 @@ _WORD = re.compile(r"\w+")
 class ForgetTarget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What to forget: exactly one of `item`, `topic`, `turn` and `words`.
 
-    `item`: one item. `topic` with `kind`: everything that is, or was, said in that slot of the plane. `turn` with
+    `item`: one item. `topic` with `kind`: everything that is, or was, said in that slot of the plane; the slot of a
+    skill is its name, which is given instead of the topic. `turn` with
     `conversation`: the one item of the planes `long_term` and `shared_fact` that rests on the turn; several are listed,
     and none is guessed. `words`: every item that has all of them, which takes the `token` of a dry run.
     """
@@ -77,11 +78,11 @@ def items_meant(session: Session, reader: Reader, subject: str, target: ForgetTa
         kind = kind_named(target.kind or "")
         if kind is None:
             raise InvalidInput(at="target.kind", problem="unknown")
-        yield from notebooks.in_slot(reader, notebooks.slot_name(subject, target.plane, kind, target.topic))
+        yield from notebooks.in_slot(reader, _slot(session, subject, target, kind))
     elif target.turn is not None:
         named = (target.channel or DEFAULT_CHANNEL, target.conversation, target.turn)
         for item in _all(session, reader, subject, DERIVED_PLANES):
-            if any((source.channel, source.conversation, source.turn) == named for source in item.meta.evidence):
+            if any((source.channel, source.conversation, source.turn) == named for source in item.evidence):
                 yield item
     else:
         words = set(_WORD.findall(normalised(target.words or "")))
@@ -111,6 +112,14 @@ def proposals_behind(
                 yield entry
 
 
+def _slot(session: Session, subject: str, target: ForgetTarget, kind: ItemKind) -> bytes:
+    """Return the slot that a target names: by its topic, or in a plane of named items by the name."""
+    notebooks, named = session.space.notebooks, target.topic or ""
+    if target.plane in NAMED_PLANES:
+        return notebooks.named_slot(subject, target.plane, named)
+    return notebooks.slot_name(subject, target.plane, kind, named)
+
+
 def _all(session: Session, reader: Reader, subject: str, planes: tuple[MemoryPlane, ...]) -> Iterator[MemoryItem]:
     selection = ItemSelection(planes=list(planes), state=ItemFilter.ALL)
     return items_of(session.space, reader, subject, selection)
@@ -121,5 +130,5 @@ def _words(item: MemoryItem) -> set[str]:
     if item.content is None or item.text is None:
         return set()
     said = item.content
-    texts = (said.topic, item.text, *said.keywords, *said.tags, *said.entities)
-    return {word for text in texts for word in _WORD.findall(normalised(text))}
+    texts = (said.topic, item.text, said.title, said.summary, said.note, *said.keywords, *said.tags, *said.entities)
+    return {word for text in texts if text is not None for word in _WORD.findall(normalised(text))}

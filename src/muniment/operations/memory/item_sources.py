@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from muniment.events.identity import SubjectId
 from muniment.events.memory_items import MemoryPlane
+from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
 from muniment.memory.audience import is_known_to
 from muniment.memory.candidate import ItemSource
@@ -13,7 +14,9 @@ from muniment.memory.fold import MemoryItem
 from muniment.memory.kinds import REFERENCES
 from muniment.operations.provenance.derivations import (
     Derivation,
+    Positions,
     PreparedDerivation,
+    append_derivation,
     check_derivation,
     prepared_derivation,
 )
@@ -55,3 +58,11 @@ def derived_from(
     )
     check_derivation(session, given, at)
     return prepared_derivation(session.space, reader, given, at, now_ms, is_new=whose.is_new)
+
+
+def append_links(session: Session, writer: Writer, whose: Derived, sources: list[ItemSource], now_ms: int) -> None:
+    """Append the links from an item to turns that are not there yet; the turns were checked before."""
+    positions: Positions = {}
+    for number, source in enumerate(sources):
+        link = derived_from(session, writer.tx, whose, source, f"evidence[{number}]", now_ms)
+        append_derivation(session.space, writer, link, positions)

@@ -14,6 +14,7 @@ from muniment.events.memory_items import ItemRetired, ItemRevised
 from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.item_visibility import SHOWS_EVIDENCE, SHOWS_STATEMENTS, hides_item
 from muniment.governance.views import Reason, View
+from muniment.log.port import Reader
 from muniment.memory.fold import ItemChange, MemoryItem
 from muniment.operations.memory.item_changes import stream_of
 from muniment.operations.memory.item_sources import known_to
@@ -105,13 +106,16 @@ def show_item(session: Session, item: str, view: View, as_of_ms: int | None) -> 
         hidden = hides_item(view, then.privacy)
         if hidden is not None or known.text is None:
             return ItemDetail(missing=hidden or Reason.ERASED)
-        changes = [
-            change
-            for change in space.notebooks.changes(reader, head)[known.number]
-            if as_of_ms is None or change.time_ms <= as_of_ms
-        ]
+        changes = changes_of(session, reader, known, as_of_ms)
         shower = ItemShower(space, reader, view, session.access.subject)
         return ItemDetail(item=shower.shown(then), revisions=list(history_of(shower, then, changes)))
+
+
+def changes_of(session: Session, reader: Reader, item: MemoryItem, as_of_ms: int | None = None) -> list[ItemChange]:
+    """Return what targets an item, in log order, until a time if one is given."""
+    space = session.space
+    found = space.notebooks.changes(reader, space.transcript.head(reader, stream_of(reader, item)))[item.number]
+    return [change for change in found if as_of_ms is None or change.time_ms <= as_of_ms]
 
 
 def history_of(shower: ItemShower, item: MemoryItem, changes: Iterable[ItemChange]) -> Iterator[ItemRevision]:

@@ -24,6 +24,7 @@ from muniment.search.item_documents import known_partitions
 
 BATCH = 8  # items that are read at once
 
+PLANES = [plane for plane in MemoryPlane if plane is not MemoryPlane.TOOL_EXPERIENCE]  # that is offered as hints
 SECTION_OF = {number: section for section, number in NUMBERS.items()}
 Place = tuple[int, int]  # stream and number of an item
 
@@ -65,7 +66,7 @@ def offered_items(session: Session, subject: str, view: View) -> Iterator[Offere
         now_ms = space.sources.clock.now_ms()
         places: defaultdict[BlockSection, list[Place]] = defaultdict(list)
         shown, hidden = (
-            [name for plane in MemoryPlane for name in known_partitions(index, plane, subject, is_hidden=is_hidden)]
+            [name for plane in PLANES for name in known_partitions(index, plane, subject, is_hidden=is_hidden)]
             for is_hidden in (False, True)
         )
         withheld = len(index.within(hidden, now_ms))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from muniment.events.memory_items import ItemContent, ItemKind, ItemMeta, NotebookEntry
+from muniment.events.memory_items import ItemContent, ItemKind, ItemMeta, NamedSlot, NotebookEntry
 from muniment.governance.detection.parts import marked_text
 from muniment.log.port import Reader
 from muniment.memory.candidate import Candidate, Ruling, RulingReason, ruling
 from muniment.memory.fold import MemoryItem
+from muniment.memory.governance_rules import governed
 from muniment.memory.kinds import WHOLE, kind_named
-from muniment.memory.likeness import normalised
-from muniment.memory.merging import Incoming, rests_on
+from muniment.memory.merging import Incoming, is_repeat, rests_on
 from muniment.memory.policies import Statement
 from muniment.operations.memory.item_sources import Derived, derived_from
 from muniment.operations.memory.source_phases import is_gone, source_phase
@@ -50,10 +50,7 @@ class PreparedItem(NamedTuple):
 
     def is_same(self, item: MemoryItem) -> bool:
         """Tell whether an item says the same of the same subject in the same slot; one that is forgotten may have."""
-        whose, kept, told = self.candidate, item.content, self.content
-        if (item.subject, item.plane, item.meta.kind) != (whose.subject, whose.plane, self.meta.kind):
-            return False
-        return kept is None or (kept.topic, normalised(kept.text)) == (told.topic, normalised(told.text))
+        return is_repeat(item, self.candidate, self.meta, self.content)
 
     @property
     def rested_on_nothing_hidden(self) -> bool:
@@ -85,11 +82,21 @@ class PreparedItem(NamedTuple):
 
 
 def prepared_item(
-    session: Session, reader: Reader, candidate: Candidate, writing: Writing, at: str
+    session: Session,
+    reader: Reader,
+    candidate: Candidate,
+    writing: Writing,
+    at: str,
+    observed: NamedSlot | None = None,
 ) -> PreparedItem | Undecided:
-    """Return what would be recorded of a candidate, or why nothing is, whatever is in its slot."""
+    """Return what would be recorded of a candidate, or why nothing is, whatever is in its slot.
+
+    `observed` is what feedback says of a tool; without it a candidate for experience is refused.
+    """
     space = session.space
     decision, reason = ruling(candidate)
+    if decision is Ruling.ACCEPT:
+        decision, reason = governed(candidate, is_feedback=observed is not None) or (decision, reason)
     if decision is not Ruling.ACCEPT:
         return Undecided(decision, reason)
     kind = kind_named(candidate.kind)
@@ -102,18 +109,34 @@ def prepared_item(
     ]
     return PreparedItem(
         candidate=candidate,
-        slot=space.notebooks.slot_name(candidate.subject, candidate.plane, kind, candidate.topic),
-        meta=_meta(candidate, item, kind, derivations, writing),
+        slot=_slot(space, candidate, kind, observed),
+        meta=_meta(whose, candidate, kind, derivations, writing, observed),
         content=_content(session, candidate),
         derivations=derivations,
     )
 
 
+def _named_slot(candidate: Candidate, observed: NamedSlot | None) -> NamedSlot | None:
+    return NamedSlot(name=candidate.name) if candidate.name is not None else observed
+
+
+def _slot(space: Space, candidate: Candidate, kind: ItemKind, observed: NamedSlot | None) -> bytes:
+    named = _named_slot(candidate, observed)
+    if named is not None:
+        return space.notebooks.named_slot(candidate.subject, candidate.plane, named.name)
+    return space.notebooks.slot_name(candidate.subject, candidate.plane, kind, candidate.topic)
+
+
 def _meta(
-    candidate: Candidate, item: str, kind: ItemKind, derivations: list[PreparedDerivation], writing: Writing
+    whose: Derived,
+    candidate: Candidate,
+    kind: ItemKind,
+    derivations: list[PreparedDerivation],
+    writing: Writing,
+    observed: NamedSlot | None,
 ) -> ItemMeta:
     return ItemMeta(
-        item=item,
+        item=whose.item,
         kind=kind,
         writer=writing.writer,
         observed_ms=writing.now_ms if candidate.observed_ms is None else candidate.observed_ms,
@@ -127,7 +150,9 @@ def _meta(
         expires_ms=candidate.expires_ms or 0,
         evidence=[derivation.body.source for derivation in derivations],
         run=writing.run,
-        entry=NotebookEntry(audience=candidate.audience.kept(), origin=candidate.origin),
+        entry=NotebookEntry(
+            audience=candidate.audience.kept(), origin=candidate.origin, named=_named_slot(candidate, observed)
+        ),
     )
 
 
@@ -135,14 +160,16 @@ def _content(session: Session, candidate: Candidate) -> ItemContent:
     """Return what a candidate says, with markers where the store replaces something before commits."""
     detectors = session.space.detection.before_commit.detectors_beside(frozenset({candidate.subject}))
 
-    def marked(words: list[str]) -> list[str]:
-        return [marked_text(word, detectors) for word in words]
+    def marked(word: str) -> str:
+        return marked_text(word, detectors)
 
-    topic, text = marked([candidate.topic, candidate.text])
     return ItemContent(
-        topic=topic,
-        text=text,
-        keywords=marked(candidate.keywords),
-        tags=marked(candidate.tags),
-        entities=marked(candidate.entities),
+        topic=marked(candidate.topic),
+        text=marked(candidate.text),
+        keywords=[marked(word) for word in candidate.keywords],
+        tags=[marked(word) for word in candidate.tags],
+        entities=[marked(word) for word in candidate.entities],
+        title=None if candidate.title is None else marked(candidate.title),
+        summary=None if candidate.summary is None else marked(candidate.summary),
+        note=None if candidate.note is None else marked(candidate.note),
     )

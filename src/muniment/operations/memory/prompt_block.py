@@ -10,10 +10,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput
-from muniment.events.identity import check_name
+from muniment.events.identity import SubjectId, check_name
 from muniment.governance.views import View
 from muniment.kernel.times import written
 from muniment.memory.memory_block import BlockEntry, BlockSection, MemoryBlock, Offer, TextCounter, memory_block
@@ -24,6 +25,8 @@ from muniment.operations.memory.recall import recall
 from muniment.operations.memory.recall_report import AskedRecall, RecallHit, RecallPlane, RecallRanking, RecallScope
 from muniment.operations.memory.recent_messages import RecentMessage, recent_messages
 from muniment.operations.memory.shown_item import ShownItem
+from muniment.operations.skills.mounted_skills import SkillPackage, mounted_skills
+from muniment.operations.tools.tool_hints import ToolHint, tool_hints
 
 
 class ItemEntries:
@@ -52,19 +55,17 @@ class ItemEntries:
         yield from (item for item in self._items.shown(self._section) if item.id not in known)
 
 
-class EvidenceEntries:
-    """Messages that were recalled, then summaries and diaries."""
+class JoinedEntries:
+    """Entries of several kinds in one section, one kind after the other."""
 
-    def __init__(self, messages: Sequence[RecallHit], items: ItemEntries) -> None:
-        self._messages = messages
-        self._items = items
+    def __init__(self, *parts: Offer) -> None:
+        self._parts = parts
 
     def __len__(self) -> int:
-        return len(self._messages) + len(self._items)
+        return sum(map(len, self._parts))
 
     def __iter__(self) -> Iterator[BlockEntry]:
-        yield from map(_entry_of_hit, self._messages)
-        yield from self._items
+        return chain.from_iterable(self._parts)
 
 
 def prompt_block(session: Session, asked: AskedBlock, view: View) -> PromptBlock:
@@ -87,11 +88,16 @@ def prompt_block(session: Session, asked: AskedBlock, view: View) -> PromptBlock
     )
     with offered_items(session, asked.subject, view) as items:
         of_items = _item_entries(items, hits)
-        block = memory_block(
-            _offers(of_items, hits, recent), asked.budget_tokens, _counter(session, asked.budget_tokens)
+        hints = tool_hints(session, items.shower.reader, SubjectId(asked.subject), view).hints
+        offers = _offers(of_items, hits, recent)
+        offers[BlockSection.SKILLS] = JoinedEntries(
+            of_items[BlockSection.SKILLS], list(map(_entry_of_package, mounted_skills(session)))
         )
+        offers[BlockSection.TOOL_HINTS] = list(map(_entry_of_hint, hints))
+        block = memory_block(offers, asked.budget_tokens, _counter(session, asked.budget_tokens))
         withheld = items.withheld
     positions = {hit.id: hit.position for hit in hits} | {message.id: message.position for message in recent}
+    positions |= {hint.item: hint.position for hint in hints}
     for entries in of_items.values():
         positions |= entries.positions
     return _report(session, asked, block, len(hits), withheld, positions)
@@ -110,7 +116,7 @@ def _report(
         withheld=withheld,
         recalled=recalled,
         sections=block.sections,
-        positions=sorted({positions[name] for section in block.sections for name in section.ids}),
+        positions=sorted({positions[name] for section in block.sections for name in section.ids if name in positions}),
     )
 
 
@@ -140,7 +146,7 @@ def _offers(
     shown = {message.id for message in recent}
     quoted = [hit for hit in hits if hit.plane is RecallPlane.TRANSCRIPT and hit.id not in shown]
     offers: dict[BlockSection, Offer] = {**of_items}
-    offers[BlockSection.EVIDENCE] = EvidenceEntries(quoted, of_items[BlockSection.EVIDENCE])
+    offers[BlockSection.EVIDENCE] = JoinedEntries(list(map(_entry_of_hit, quoted)), of_items[BlockSection.EVIDENCE])
     offers[BlockSection.MESSAGES] = [_entry_of_message(message) for message in recent]
     return offers
 
@@ -178,6 +184,21 @@ def _entry_of_message(message: RecentMessage) -> BlockEntry:
         source=_said_by(message.role, message.speaker),
         date=written(message.observed_ms)[:16],
     )
+
+
+def _entry_of_hint(hint: ToolHint) -> BlockEntry:
+    """Return what was observed how often; what a tool said is text from outside and stays outside."""
+    seen = hint.observations
+    return BlockEntry(
+        id=hint.item,
+        text=f"{hint.tool}: {hint.reason}, {seen.succeeded} of {seen.succeeded + seen.failed} calls succeeded",
+        source=hint.registry,
+        confidence=hint.confidence,
+    )
+
+
+def _entry_of_package(package: SkillPackage) -> BlockEntry:
+    return BlockEntry(id=package.name, text=f"{package.name}: {package.description}", source="agent skill")
 
 
 def _said_by(role: str | None, speaker: str | None) -> str:

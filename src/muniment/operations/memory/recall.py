@@ -15,16 +15,15 @@ The past is found in an index of its own, made of the items as they were then.
 from __future__ import annotations
 
 from muniment.declaration.session import Session
-from muniment.errors import InvalidInput
-from muniment.events.identity import check_name
 from muniment.governance.views import View
 from muniment.operations.memory.item_index import item_index
 from muniment.operations.memory.lending import lendings, lends
 from muniment.operations.memory.recall_hits import recall_hit
-from muniment.operations.memory.recall_query import worded
+from muniment.operations.memory.recall_query import check_asked, worded
 from muniment.operations.memory.recall_ranking import plane_report, ranked_candidates
 from muniment.operations.memory.recall_report import AskedRecall, RecallPlane, Recollection
 from muniment.operations.memory.recalled import PlaneCount, RecalledBatch
+from muniment.operations.memory.recalled_hints import only_hinted
 from muniment.operations.memory.recalled_items import recalled_items
 from muniment.operations.memory.recalled_messages import recalled_messages
 from muniment.operations.memory.shown_item import ItemShower
@@ -35,15 +34,8 @@ NONE_FOUND = RecalledBatch([], {})
 
 def recall(session: Session, asked: AskedRecall, view: View) -> Recollection:
     """Return what memory has on a question."""
-    space, longest = session.space, session.space.limits.page_turns_max
-    check_name(asked.subject, at="subject")
-    session.access.require_subjects(asked.subject)
-    session.access.require_view(view)
-    if not 1 <= asked.limit <= longest:
-        raise InvalidInput(at="limit", problem="out_of_range", limit=longest, found=asked.limit)
-    for at, name in (("scope.channel", asked.scope.channel), ("scope.conversation", asked.scope.conversation)):
-        if name is not None:
-            check_name(name, at=at)
+    space = session.space
+    check_asked(session, asked, view)
     wording, now_ms = worded(session, asked, view), space.sources.clock.now_ms()
     question = Question(wording.text, now_ms if asked.scope.as_of_ms is None else asked.scope.as_of_ms)
     messages, is_lending = NONE_FOUND, bool(asked.item_planes) and lends(view, asked.weights)
@@ -52,6 +44,7 @@ def recall(session: Session, asked: AskedRecall, view: View) -> Recollection:
     lending = lendings(messages, asked.weights) if is_lending else []
     with item_index(session, asked, view) as opened:
         items = recalled_items(session, asked, opened, question, lending) if asked.item_planes else NONE_FOUND
+        items = only_hinted(session, opened.reader, asked.subject, view, items)
         ranked = ranked_candidates(asked, messages, items, question.asked_ms)
         fitting = [each for each in ranked if each.recalled.relevance >= asked.ranking.least_relevance]
         selected = fitting[: asked.limit]

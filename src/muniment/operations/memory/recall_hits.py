@@ -55,7 +55,5 @@ def _with_item(hit: RecallHit, item: MemoryItem, shower: ItemShower) -> RecallHi
         kind=shown.kind,
         confidence=shown.confidence,
         state=shown.state,
-        evidence=[
-            hit_evidence(shower, source) if shower.is_owner(item) else OF_ANOTHER for source in item.meta.evidence
-        ],
+        evidence=[hit_evidence(shower, source) if shower.is_owner(item) else OF_ANOTHER for source in item.evidence],
     )

@@ -6,6 +6,8 @@ import re
 from typing import NamedTuple
 
 from muniment.declaration.session import Session
+from muniment.errors import InvalidInput
+from muniment.events.identity import check_name
 from muniment.events.message import Role, TextPart
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
@@ -26,6 +28,23 @@ class Wording(NamedTuple):
 
     text: str
     extended: bool = False
+
+
+def check_asked(session: Session, asked: AskedRecall, view: View) -> None:
+    """Refuse malformed names, a limit out of range, and what the caller may not ask."""
+    names = (
+        ("subject", asked.subject),
+        ("scope.channel", asked.scope.channel),
+        ("scope.conversation", asked.scope.conversation),
+    )
+    for at, name in names:
+        if name is not None:
+            check_name(name, at=at)
+    session.access.require_subjects(asked.subject)
+    session.access.require_view(view)
+    longest = session.space.limits.page_turns_max
+    if not 1 <= asked.limit <= longest:
+        raise InvalidInput(at="limit", problem="out_of_range", limit=longest, found=asked.limit)
 
 
 def worded(session: Session, asked: AskedRecall, view: View) -> Wording:

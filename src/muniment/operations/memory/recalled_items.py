@@ -45,7 +45,8 @@ def recalled_items(
         for document in documents
         if not sources.hides_retelling(item := items[document.stream, document.entry])
     ]
-    linked = Counter(one.plane for one in candidates[len(found.documents) :])
+    resting = documents[len(found.documents) :]
+    linked = Counter(RecallPlane(items[document.stream, document.entry].plane) for document in resting)
     counts = {
         RecallPlane(plane): PlaneCount(
             _total(found.candidates, names),
@@ -104,11 +105,11 @@ def _candidate(
     asked: AskedRecall,
     now_ms: int,
 ) -> Recalled:
-    gone = [is_gone(sources.phase(source)) for source in item.meta.evidence]
+    gone = [is_gone(sources.phase(source)) for source in item.evidence]
     circumstances = ItemCircumstances(
         state=evidence_state(item, now_ms, is_source_gone=any(gone)),
         sources_shown=gone.count(False),
-        is_of_conversation=any(map(asked.scope.goes_on_in, item.meta.evidence)),
+        is_of_conversation=any(map(asked.scope.goes_on_in, item.evidence)),
     )
     return Recalled(
         plane=RecallPlane(item.plane),

@@ -65,12 +65,17 @@ class ShownItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     position: int
     revision: int
     evidence_count: int
+    name: str | None = None
     topic: str | None = None
     text: str | None = None
+    title: str | None = None
+    summary: str | None = None
+    note: str | None = None
     keywords: list[str] = []
     tags: list[str] = []
     entities: list[str] = []
     withheld: Reason | None = None
+    disabled: bool = False
     stale: StaleHint = StaleHint.NONE
     pinned: bool = False
     confirmed_ms: int | None = None
@@ -99,7 +104,7 @@ class ItemShower:
 
     def shown(self, item: MemoryItem) -> ShownItem:
         """Return an item as the view shows it."""
-        meta, phases = item.meta, [self.sources.phase(source) for source in item.meta.evidence]
+        meta, phases = item.meta, [self.sources.phase(source) for source in item.evidence]
         tells_origin, owns = self.view in SHOWS_EVIDENCE, self.is_owner(item)
         words = self._words(item, phases)
         return ShownItem(
@@ -119,13 +124,18 @@ class ItemShower:
             recorded_ms=item.recorded_ms,
             position=item.position,
             revision=item.revision,
-            evidence_count=len(meta.evidence),
+            evidence_count=len(item.evidence),
+            name=item.name,
             topic=words.topic,
             text=words.text,
+            title=words.title,
+            summary=words.summary,
+            note=words.note if tells_origin else None,
             keywords=words.keywords,
             tags=words.tags,
             entities=words.entities,
             withheld=words.withheld,
+            disabled=item.disabled,
             stale=item.stale,
             pinned=item.pinned,
             confirmed_ms=item.confirmed_ms or None,
@@ -137,7 +147,7 @@ class ItemShower:
             origin=meta.entry.origin if tells_origin else None,
             evidence=[
                 ShownEvidence(citation=citation(source), phase=phase)
-                for source, phase in zip(meta.evidence, phases, strict=True)
+                for source, phase in zip(item.evidence, phases, strict=True)
                 if tells_origin
             ],
         )
@@ -159,7 +169,7 @@ class ItemShower:
 
     def hides_words(self, item: MemoryItem) -> bool:
         """Tell whether the words of an item are withheld because those of a turn that it tells again are."""
-        return _withheld(item, map(self.sources.phase, item.meta.evidence)) is not None
+        return _withheld(item, map(self.sources.phase, item.evidence)) is not None
 
     def reasons_of(self, turn: SourcePlace) -> tuple[Reason | None, ...]:
         """Return why the view does not show each message of a turn, None for what it shows."""
@@ -186,6 +196,9 @@ class ItemShower:
             keywords=[self.text(word, subject) for word in said.keywords],
             tags=[self.text(word, subject) for word in said.tags],
             entities=[self.text(word, subject) for word in said.entities],
+            title=None if said.title is None else self.text(said.title, subject),
+            summary=None if said.summary is None else self.text(said.summary, subject),
+            note=None if said.note is None else self.text(said.note, subject),
         )
 
 
@@ -205,6 +218,9 @@ class ItemWords(Struct, frozen=True, kw_only=True):
 
     topic: str | None = None
     text: str | None = None
+    title: str | None = None
+    summary: str | None = None
+    note: str | None = None
     keywords: list[str] = []
     tags: list[str] = []
     entities: list[str] = []

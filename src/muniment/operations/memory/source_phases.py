@@ -6,6 +6,7 @@ looks every conversation and every turn up once.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from muniment.events.identity import ConversationKey, TurnId, named_message
@@ -72,7 +73,7 @@ class SourcePhases:
 
     def is_gone(self, item: MemoryItem) -> bool:
         """Tell whether nobody is shown the words of some turn that an item rests on any more."""
-        return any(is_gone(self.phase(source)) for source in item.meta.evidence)
+        return any(is_gone(self.phase(source)) for source in item.evidence)
 
     def hides_retelling(self, item: MemoryItem) -> bool:
         """Tell whether an item retells turns and nobody is shown the words of some of them any more."""
@@ -113,3 +114,8 @@ def is_retelling_hidden(space: Space, reader: Reader, item: MemoryItem) -> bool:
 def is_gone(phase: Phase) -> bool:
     """Tell whether nobody is shown the words of a turn any more."""
     return phase is Phase.ERASED or phase in MASKED_PHASES
+
+
+def rests_on_gone(space: Space, reader: Reader, sources: Iterable[SourceEvidence]) -> bool:
+    """Tell whether nobody is shown the words of one of these turns any more."""
+    return any(is_gone(source_phase(space, reader, source)) for source in sources)

@@ -30,6 +30,9 @@ def prepared_successor(
         kind=item.meta.kind,
         topic=item.content.topic,
         text=amendment.text,
+        name=item.name,
+        title=item.content.title,
+        summary=item.content.summary,
         id=amendment.id,
         privacy=item.privacy,
         audience=ItemAudience(

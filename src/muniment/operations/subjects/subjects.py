@@ -13,11 +13,12 @@ from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
 from muniment.operations.parameters import ListedTurns, PageCursor, ThroughView
 from muniment.operations.subjects.export_subject import SubjectFormat, SubjectRequest, export_subject
+from muniment.operations.subjects.inspect_memory import MemoryInspection, inspect_memory
 from muniment.operations.subjects.people_list import SubjectsPage, list_subjects
 
 
 class Subjects(Group):
-    """List the subjects of a space, and export everything about one of them."""
+    """List the subjects of a space, export everything about one of them, and inspect what memory holds."""
 
     name = "subjects"
 
@@ -39,6 +40,21 @@ class Subjects(Group):
         cursor; a change of what is listed raises `cursor.stale`.
         """
         return list_subjects(self._session, lifecycle, limit, cursor)
+
+    @operation(Effect.READ, family=Family.REPLAY, request="InspectMemoryRequest")
+    def inspect(
+        self,
+        subject: Annotated[SubjectId, Meta(description="The subject.")],
+        view: ThroughView,
+        query: Annotated[str | None, Meta(description="Items that have all these words. Without it: all.")] = None,
+        length_max: Annotated[int, Meta(description="Maximum of characters of the text, from 0 up.")] = 4000,
+    ) -> MemoryInspection:
+        """Inspect what memory holds of a subject: counts by plane and state, skills, tool registries, and items.
+
+        Writes out the items in use that match, as far as they fit; of those that need a review, none. What the view
+        does not show is counted and not described. Appends nothing. Raises `access.denied`, `request.invalid`.
+        """
+        return inspect_memory(self._session, subject, view, query, length_max)
 
     @operation(
         Effect.APPEND,

@@ -14,6 +14,12 @@ from muniment.ledger.ledger import SPACE_STREAM, Ledger
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.inspection.findings import FindingKind, Findings
 from muniment.projections.inspection.seen import ReadEvent, StreamTail
+from muniment.projections.registry_names import (
+    RegistryBody,
+    former_registry_name,
+    registry_name,
+    registry_of,
+)
 from muniment.projections.transcript import Transcript
 
 
@@ -46,6 +52,8 @@ class StreamChecks:
             elif isinstance(meta, AliasRecorded):
                 digest = self._transcript.alias_digest(meta.subject, meta.channel, meta.chat)
                 self._named(reader, row, digest, row.stream)
+            elif isinstance(meta, RegistryBody):
+                self._registry(reader, row, meta)
         elif row.stream != SPACE_STREAM and row.target_seq is None:
             self._findings.unread += 1
             tail.unread = tail.unread or row.turn_seq is not None
@@ -108,6 +116,17 @@ class StreamChecks:
         if found != position:
             is_double = row.turn_seq is not None and self._has_turn(reader, found, row)
             self._findings.of(row, FindingKind.DUPLICATE_TURN if is_double else FindingKind.LOOKUP_MISMATCH)
+
+    def _registry(self, reader: Reader, row: SealedRow, body: RegistryBody) -> None:
+        """Find what was said of a tool registry by its id, or where more was said since by its former name."""
+        registry, revision = registry_of(body)
+        name = registry_name(self._ledger, registry)
+        former = former_registry_name(self._ledger, registry, revision)
+        try:
+            is_last = self._ledger.names.find(reader, former) is None
+        except Corrupt:  # which is told of the names
+            is_last = True
+        self._named(reader, row, name if is_last else former, row.position)
 
     def _is_replaced(self, reader: Reader, stream: int) -> bool:
         """Tell whether an archive took the place of a conversation; of one that cannot be folded nobody can say."""

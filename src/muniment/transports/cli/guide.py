@@ -20,8 +20,8 @@ from muniment.transports.cli.store_options import StoreOptions, door_options
 
 TOPICS = (
     "start", "concepts", "browsing", "search", "sql", "embedding", "context", "views", "redaction", "access",
-    "lifecycle", "erasure", "attributes", "attachments", "evidence", "provenance", "memory", "notebook", "inspection",
-    "keys", "backup", "archives", "limits", "profiles", "replay", "compare", "errors",
+    "lifecycle", "erasure", "attributes", "attachments", "evidence", "provenance", "memory", "notebook", "skills",
+    "tools", "inspection", "keys", "backup", "archives", "limits", "profiles", "replay", "compare", "errors",
 )  # fmt: skip
 MARK = "<!-- "
 
