@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from muniment.events.memory_items import ItemKind, MemoryPlane, Observations, ObservedTool, Retirement
+from muniment.events.memory_items import ItemKind, MemoryPlane, NotebookEntry, Observations, ObservedTool, Retirement
 from muniment.events.tool_registries import ToolsRegistered
 from muniment.memory.experience import (
     CONFIDENCE_MAX,
@@ -43,7 +43,8 @@ def experience(
     observations: Observations = TWICE, tool: str = "search", fingerprint: str = "f1", **more: Any
 ) -> MemoryItem:
     used = ObservedTool(registry="desk", fingerprint=fingerprint, tool=tool)
-    fields: dict[str, Any] = {"kind": ItemKind.EXPERIENCE, "slot": experience_slot(used, observations)}
+    named = NotebookEntry(named=experience_slot(used, observations))
+    fields: dict[str, Any] = {"kind": ItemKind.EXPERIENCE, "entry": named}
     fields |= {"observations": observations, "confidence": confidence_of(observations)}
     return item("found it", plane=MemoryPlane.TOOL_EXPERIENCE, **fields | more)
 

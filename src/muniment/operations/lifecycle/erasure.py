@@ -146,7 +146,8 @@ class Erasure:
         for judgements in going:
             stream, appended = judgements.turns.head.stream, list(self._append(writer, judgements))
             if judgements.turns.conversation is not None:
-                retire_retold(space, writer, judgements.turns._replace(spans=judgements.spans), self._request)
+                retold = judgements.turns._replace(spans=judgements.spans)
+                retire_retold(space, writer, retold, self._request, [one for one in going if one is not judgements])
             after[stream] = after[stream].erasing(judgements.events, judgements.turns.message, appended[0])
             positions += appended
         writer.flush()

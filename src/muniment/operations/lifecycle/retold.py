@@ -7,25 +7,34 @@ not restored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from muniment.events.changes import LifecycleRequest
+from muniment.events.identity import SubjectId
 from muniment.events.memory_items import ItemRetired, Retirement
 from muniment.events.records import EventKind
 from muniment.events.references import RefDerived, SourceEvidence
 from muniment.ledger.ledger import Writer
 from muniment.memory.fold import MemoryItem
 from muniment.memory.kinds import REFERENCES, RETELLING
-from muniment.operations.lifecycle.scope import Turns
+from muniment.operations.lifecycle.guard import Judgements
+from muniment.operations.lifecycle.scope import NotebookKey, Turns
 from muniment.operations.memory.item_changes import retire_item
 from muniment.space.space import Space
 
 
-def retire_retold(space: Space, writer: Writer, turns: Turns, request: LifecycleRequest) -> None:
-    """Take out of use what retells any of these turns, or the message; what somebody wrote of why stays with these."""
+def retire_retold(
+    space: Space, writer: Writer, turns: Turns, request: LifecycleRequest, going: Iterable[Judgements] = ()
+) -> None:
+    """Take out of use what retells any of these turns, or the message; what somebody wrote of why stays with these.
+
+    What is erased by the same request (`going`) needs nothing of this.
+    """
     cause = Retirement.SOURCE_GONE
     kept = LifecycleRequest(reason=cause.value, requester=request.requester, requested_ms=request.requested_ms)
     for item in _retelling(space, writer, turns):
+        if any(_is_among(item, judgements) for judgements in going):
+            continue
         retire_item(writer, item, ItemRetired(request=kept, cause=cause))
 
 
@@ -43,6 +52,12 @@ def _retelling(space: Space, writer: Writer, turns: Turns) -> Iterator[MemoryIte
         if item is not None and item.is_active and item.plane in RETELLING and _rests_on(item, meta.source):
             seen.add(meta.key)
             yield item
+
+
+def _is_among(item: MemoryItem, judgements: Judgements) -> bool:
+    """Tell whether an item is one of those that go."""
+    notebook = NotebookKey(subject=SubjectId(item.subject), plane=item.plane)
+    return judgements.turns.key == notebook and any(span.includes(item.number) for span in judgements.spans)
 
 
 def _rests_on(item: MemoryItem, named: SourceEvidence) -> bool:
