@@ -112,6 +112,7 @@ def test_no_export_hides_what_hands_words_out_and_nothing_else() -> None:
     assert hidden == {
         *("evidence.prove", "evidence.export", "spaces.export", "archives.export", "subjects.export"),
         "attachments.save",
+        "memory.journal",
     }
     assert HIDES[Policy.NO_EXPORT].views == frozenset()
 

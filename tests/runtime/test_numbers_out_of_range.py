@@ -118,7 +118,26 @@ PLACES: dict[str, list[Callable[[int], dict[str, Any]]]] = {
         lambda n: {"subject": "anna", "view": "host_ui", "limit": n},
         lambda n: {"subject": "anna", "view": "host_ui", "after": n},
     ],
-    "memory.prompt": [lambda n: {"subject": "anna", "budget_tokens": n}],
+    "memory.prompt": [
+        lambda n: {"subject": "anna", "budget_tokens": n},
+        lambda n: {"subject": "anna", "budget_tokens": 9, "query": "words", "composition": {"hits": n}},
+        lambda n: {
+            "subject": "anna",
+            "budget_tokens": 9,
+            "composition": {"conversation": "talk", "recent_messages": n},
+        },
+    ],
+    "memory.recall": [
+        lambda n: {"subject": "anna", "query": "words", "limit": n},
+        lambda n: {"subject": "anna", "query": "words", "scope": {"as_of_ms": n}},
+    ],
+    "memory.journal": [lambda n: {"subject": "anna", "view": "host_ui", "day_ms": n}],
+    "subjects.inspect": [lambda n: {"subject": "anna", "view": "host_ui", "length_max": n}],
+    "skills.list": [lambda n: {"subject": "anna", "view": "host_ui", "limit": n}],
+    "skills.edit": [
+        lambda n: {"subject": "anna", "name": "runtime_skill__x", "edit": {"title": "t"}, "expected": n, **WHY},
+    ],
+    "tools.list": [lambda n: {"limit": n}],
     "memory.amend": [lambda n: {"item": "i-1", "amendment": {"type": "pin"}, "expected": n, **WHY}],
     "redactions.find": [lambda n: {"sought": {"text": "question"}, "limit": n}],
     "lifecycle.release": [lambda n: {"hold": n, **WHY}],

@@ -80,7 +80,7 @@ class FlawedNote(Struct, frozen=True, kw_only=True):
     reason: NoteFlaw
 
 
-class Statement(Struct, frozen=True, kw_only=True):
+class NotedStatement(Struct, frozen=True, kw_only=True):
     """A statement of a file; `own` when it is an entry of a journal of ours. Without `observed_ms` no time is known."""
 
     line: int
@@ -99,7 +99,7 @@ class Statement(Struct, frozen=True, kw_only=True):
 class MemoryNotes(NamedTuple):
     """The statements of a file in their order, and what is no statement."""
 
-    statements: list[Statement]
+    statements: list[NotedStatement]
     flaws: list[FlawedNote]
 
 
@@ -232,7 +232,7 @@ class _Reading:
         own = read_entry("- " + "\n".join(block.text)) or read_entry("- " + " ".join(block.text))
         if own is not None:
             self._found.statements.append(
-                Statement(
+                NotedStatement(
                     line=block.line,
                     kind=own.note.kind,
                     topic=own.topic,
@@ -267,7 +267,7 @@ class _Reading:
         if block.indent is not None:
             self._above.append((block.indent, topic))
         self._found.statements.append(
-            Statement(
+            NotedStatement(
                 line=block.line, kind=kind, topic=self._once(kind, whole, said), text=said, observed_ms=self._moment()
             )
         )

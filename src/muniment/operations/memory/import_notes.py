@@ -20,7 +20,7 @@ from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, Kind, LimitExceeded
 from muniment.events.identity import SubjectId, check_name
 from muniment.formats.reading.memory_folders import MemoryFile, memory_files
-from muniment.formats.reading.memory_notes import FlawedNote, Statement, memory_notes
+from muniment.formats.reading.memory_notes import FlawedNote, NotedStatement, memory_notes
 from muniment.governance.views import View
 from muniment.memory.candidate import Candidate
 from muniment.memory.likeness import normalised
@@ -135,12 +135,12 @@ def _imported(session: Session, file: MemoryFile, asked: NotesImport) -> Importe
 
 
 def _outcomes(
-    session: Session, origin: str, statements: Sequence[Statement], asked: NotesImport
-) -> Iterator[tuple[Statement, str]]:
+    session: Session, origin: str, statements: Sequence[NotedStatement], asked: NotesImport
+) -> Iterator[tuple[NotedStatement, str]]:
     """Yield every statement with the reason of what became of it, in batches."""
     size = session.space.limits.candidates_max
     for start in range(0, len(statements), size):
-        batch: list[tuple[Statement, Candidate]] = []
+        batch: list[tuple[NotedStatement, Candidate]] = []
         for statement in statements[start : start + size]:
             candidate, known = candidate_of(statement, origin, asked.subject), _known(session, statement, asked.subject)
             if isinstance(known, str):
@@ -160,7 +160,7 @@ def _outcomes(
                 yield statement, decided.reason
 
 
-def _known(session: Session, statement: Statement, subject: SubjectId) -> str | bool:
+def _known(session: Session, statement: NotedStatement, subject: SubjectId) -> str | bool:
     """Return what becomes of an entry whose item is here; for all others, whether its id may be kept.
 
     What an entry shows may have markers that a view puts in the place of personal data; that is no change.

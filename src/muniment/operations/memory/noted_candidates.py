@@ -6,14 +6,14 @@ from msgspec.structs import replace
 
 from muniment.events.identity import SubjectId
 from muniment.events.memory_items import ItemSourceType
-from muniment.formats.reading.memory_notes import Statement
+from muniment.formats.reading.memory_notes import NotedStatement
 from muniment.memory.candidate import MEDIUM, Candidate, Ruling, SemanticJudgement
 from muniment.memory.kinds import WHOLE
 
 ACCEPTED = SemanticJudgement(decision=Ruling.ACCEPT)
 
 
-def candidate_of(statement: Statement, origin: str, subject: SubjectId) -> Candidate:
+def candidate_of(statement: NotedStatement, origin: str, subject: SubjectId) -> Candidate:
     """Return the candidate that a statement is; an entry of a journal says more of itself."""
     plain = Candidate(
         subject=subject,

@@ -66,7 +66,7 @@ class NotebookGroup(Group):
         request = requested(self._session, reason, requester)
         return set_policy(self._session, asked_policy(self._session, action, selector, until_ms, request))
 
-    @operation(Effect.READ, family=Family.REPLAY)
+    @operation(Effect.READ, family=Family.LISTING)
     def policies(
         self,
         subject: Annotated[
