@@ -1,4 +1,4 @@
-"""A world with a canary in everything that a view may hide, and who may see which, said once more by hand."""
+"""A world with a canary in everything that a view may hide, and who may see which, repeated by hand."""
 
 from __future__ import annotations
 
