@@ -159,9 +159,9 @@ def _remember(runtime: Runtime) -> None:
     items = {
         "i-1": candidate("zephyr thing", topic="one", id="i-1"),
         "i-2": candidate("canarydiagnosis", topic="two", id="i-2", privacy=ItemPrivacy.OPERATOR_DIAGNOSTIC),
-        "s-1": candidate(
+        "k-1": candidate(
             **skill(text="zephyr thing.\nA second step of it.", title="canaryskilltitle", summary="canaryskillsummary"),
-            id="s-1",
+            id="k-1",
             note="canarynoteofskill",
         ),
         "i-3": candidate("canaryforgotten", topic="three", id="i-3", keywords=["canaryforgotten"]),

@@ -36,10 +36,10 @@ class PlaneCounts(Struct, frozen=True, kw_only=True):
 
     plane: MemoryPlane
     in_use: int
-    states: dict[EvidenceState, int]
+    states: dict[str, int]
     disabled: int
     expired: int
-    retired: dict[Retirement, int]
+    retired: dict[str, int]
 
 
 class MemoryInspection(Struct, frozen=True, kw_only=True):
