@@ -6,13 +6,17 @@ from typing import Any
 
 import pytest
 
-from muniment.events.memory_items import ItemPrivacy
+from muniment.events.identity import SubjectId
+from muniment.events.memory_items import ItemPrivacy, MemoryPlane
 from muniment.events.turn import Turn
 from muniment.governance.views import Reason, View
+from muniment.memory.candidate import ItemAudience
 from muniment.memory.recall_weights import RecallPreset
 from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.recall_report import RecallHit, RecallPlane, RecallRanking, RecallScope
 from tests.memory.asking import forget, remember
+from tests.memory.items import candidate, skill
+from tests.memory.tools import feedback, registry, saw
 from tests.turns import SUBJECT, TALK, answered, asked
 from tests.worlds import World
 
@@ -92,3 +96,66 @@ def test_the_past_lends_nothing_to_what_came_later(walk: World) -> None:
     assert set(ids(walk, "the harbour")) == {"air", "sleep"}
     past = RecallScope(planes=ITEMS.planes, as_of_ms=then)
     assert ids(walk, "the harbour", scope=past) == ["air"]
+
+
+# --- shared facts, summaries, skills and tools ------------------------------------------------------------------------
+
+
+def found_for(world: World, subject: str, query: str, **more: Any) -> set[str]:
+    answer = world.runtime.memory.recall(subject, query, View.RAW_OWNER, RecallScope(planes=ITEMS.planes, **more))
+    return {hit.id for hit in answer.hits}
+
+
+def test_a_shared_fact_is_recalled_for_whom_it_is_meant(world: World) -> None:
+    """LT-22: for all subjects, for these alone, or for all but these; now and in the past."""
+    world.with_turns(1)
+    audiences = {"all": {}, "only": {"only": ["bob"]}, "not": {"hidden_from": ["bob"]}}
+    for name, given in audiences.items():
+        audience = ItemAudience(**{key: [SubjectId(one) for one in names] for key, names in given.items()})
+        remember(world, "The lantern is lit", topic=name, plane=MemoryPlane.SHARED_FACT, audience=audience, id=name)
+    then = world.runtime._session.space.sources.clock.now_ms()
+    for more in ({}, {"as_of_ms": then}):
+        assert found_for(world, SUBJECT, "lantern", **more) == {"all", "only", "not"}
+        assert found_for(world, "bob", "lantern", **more) == {"all", "only"}
+        assert found_for(world, "cy", "lantern", **more) == {"all", "not"}
+    answer = world.runtime.memory.recall("bob", "lantern", View.RAW_OWNER, ITEMS)
+    assert {source.withheld for hit in answer.hits for source in hit.evidence} == {Reason.VIEW_POLICY}
+    report = next(each for each in answer.planes if each.plane is RecallPlane.SHARED_FACT)
+    assert (report.candidates, report.withheld) == (2, 0)
+
+
+@pytest.mark.parametrize("gone", ["masked", "erased"])
+def test_a_summary_of_what_is_gone_is_not_recalled(gone: str, walk: World) -> None:
+    """LC-13: nor does it move a score, since no index has it any more."""
+    remember(walk, "Hiked by the sea", kind="summary", topic="monday", plane=MemoryPlane.SUMMARY, id="summary")
+    assert "summary" in ids(walk, "hiked")
+    getattr(walk, gone)(1)
+    answer = walk.runtime.memory.recall(SUBJECT, "hiked", View.RAW_OWNER, ITEMS)
+    assert answer.hits == []
+    assert next(each.candidates for each in answer.planes if each.plane is RecallPlane.SUMMARY) == 0
+
+
+def test_a_disabled_skill_is_neither_recalled_nor_in_a_prompt(world: World) -> None:
+    """RS-06."""
+    world.with_turns(1)
+    world.runtime.memory.remember([candidate(**skill(), id="k-1")], "host")
+    assert ids(world, "lift button") == ["k-1"]
+    name = skill()["name"]
+    world.runtime.skills.disable(SUBJECT, name, "asked", "ada")
+    assert ids(world, "lift button") == []
+    assert "lift" not in world.runtime.memory.prompt(SUBJECT, 500).text
+    world.runtime.skills.enable(SUBJECT, name, "asked", "ada")
+    assert ids(world, "lift button") == ["k-1"]
+
+
+def test_experience_is_recalled_once_it_gives_a_hint(world: World) -> None:
+    """TL-04, TL-06."""
+    world.with_turns(2)
+    tools = world.runtime.tools
+    tools.register(registry("f1"), "host")
+    tools.feedback(SUBJECT, feedback(saw(summary="quick answer")), "host")
+    assert ids(world, "quick answer") == []
+    tools.feedback(SUBJECT, feedback(saw(summary="quick answer"), turn=2), "host")
+    assert [hit.plane for hit in hits(world, "quick answer")] == [RecallPlane.TOOL_EXPERIENCE]
+    tools.register(registry("f2"), "host")
+    assert ids(world, "quick answer") == []
