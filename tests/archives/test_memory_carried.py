@@ -38,7 +38,7 @@ from tests.archives.documents import (
 )
 from tests.backups import root_of
 from tests.memory.asking import HOME_CITY, amend, forget, listed, remember, texts
-from tests.memory.items import candidate, statements
+from tests.memory.items import candidate, skill, statements
 from tests.turns import SUBJECT, TALK
 from tests.worlds import OPERATOR, World, key_of, memory_world, sqlite_world
 
@@ -97,6 +97,31 @@ def test_memory_comes_in_elsewhere_as_it_was(source: World, tmp_path: Path) -> N
     assert target.runtime.evidence.inspect().kinds == {}
     assert target.reopened().runtime.system.health().sound
     assert known(target) == known(source)
+
+
+def test_skills_come_in_under_their_names(tmp_path: Path) -> None:
+    """Two of one topic are two skills; a newer one takes the place of its name; a forgotten one does not come back."""
+    source, target = memory_world("source").with_turns(2), memory_world("target")
+    for name in ("use_the_lift", "ask_twice", "answer"):
+        assert remember(source, **skill(name)).changed
+    exported(source.runtime, tmp_path / "before")
+    gone = ForgetTarget(topic="runtime_skill__answer", kind="procedure", plane=MemoryPlane.RUNTIME_SKILL)
+    assert forget(source, gone).changed
+    exported(source.runtime, tmp_path / "after")
+    assert imported(target.runtime, tmp_path / "after").items_inserted == 3
+    assert [each.name for each in target.runtime.skills.list_(SUBJECT).skills] == [
+        "runtime_skill__ask_twice",
+        "runtime_skill__use_the_lift",
+    ]
+    shown = target.runtime.skills.show(SUBJECT, "runtime_skill__use_the_lift", View.RAW_OWNER)
+    newer = remember(target, turn=2, **skill(text="Go to the lift.\nPress the button.", topic="other"))
+    assert (newer.reason, newer.replaces) == ("newer_statement", shown.skill and shown.skill.item)
+    assert remember(target, **skill("answer", topic="another")).reason == "forgotten"
+    imported(target.runtime, tmp_path / "before", mode=RESTORE)
+    assert [each.name for each in target.runtime.skills.list_(SUBJECT).skills] == [
+        "runtime_skill__ask_twice",
+        "runtime_skill__use_the_lift",
+    ]
 
 
 def test_an_import_replaces_exactly_the_memory_of_its_scope(source: World, tmp_path: Path) -> None:
@@ -305,6 +330,9 @@ FAULTS: dict[str, Callable[[list[bytes]], list[bytes]]] = {
     "an item with a reason": of_line(b'"item":"i-1"', reason="correct"),
     "an item with a target": of_line(b'"item":"i-1"', target=1),
     "a kind of another plane": within(b'"item":"i-1"', b'"kind":"profile"', b'"kind":"diary"'),
+    "a name that its plane does not take": within(
+        b'"item":"i-1"', b'"item":"i-1"', b'"item":"i-1","entry":{"named":{"name":"runtime_skill__go"}}'
+    ),
     "a private item": within(b'"item":"i-1"', b"public_runtime", b"soul_private"),
     "a confidence that is none": within(b'"item":"i-1"', b'"confidence":900', b'"confidence":9000'),
     "a time before all": within(b'"item":"i-1"', b'"observed_ms":', b'"observed_ms":-'),
@@ -342,6 +370,20 @@ def test_memory_with_a_fault_leaves_the_store_as_it_was(source: World, tmp_path:
             imported(target.runtime, tmp_path / "x", mode=mode)
         assert not any(word in str(refused.value) for word in ("ada", "Lives", "i-1"))
     assert root_of(target.runtime) == before
+
+
+@pytest.mark.parametrize(
+    "forged", [b'"name":"Go up"', b'"name":"runtime_skill__go","observations":{"succeeded":9}', b'"name":"reg f go"']
+)
+def test_a_skill_that_could_not_be_learned_here_does_not_come_in(tmp_path: Path, forged: bytes) -> None:
+    source, target = memory_world("source").with_turns(1), memory_world("target")
+    remember(source, **skill("go"))
+    exported(source.runtime, tmp_path / "x")
+    told = lines_of(tmp_path / "x")
+    seal(tmp_path / "x", rooted([line.replace(b'"name":"runtime_skill__go"', forged) for line in told]))
+    with pytest.raises(ArchiveRefused) as refused:
+        imported(target.runtime, tmp_path / "x")
+    assert refused.value.problem == "item"
 
 
 def test_an_archive_of_a_release_without_memory_comes_in(source: World, tmp_path: Path) -> None:

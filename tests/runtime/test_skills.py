@@ -12,25 +12,29 @@ import muniment
 from muniment.errors import AccessDenied, Conflict, InvalidInput, LimitExceeded, UnknownPlace
 from muniment.events.changes import Transition
 from muniment.events.identity import SubjectId
-from muniment.events.memory_items import ItemPrivacy, MemoryPlane, Retirement
+from muniment.events.memory_items import InvalidityGround, ItemPrivacy, MemoryPlane, Retirement
 from muniment.governance.access import Access
 from muniment.governance.limits import Limits
 from muniment.governance.views import Reason, View
-from muniment.memory.amendment import CorrectItem, RestoreItem, SupersedeItem
+from muniment.memory.amendment import CorrectItem, InvalidateItem, RestoreItem, SupersedeItem
+from muniment.memory.candidate import ItemSource
 from muniment.memory.fold import EvidenceState
 from muniment.memory.skills import EditSkill, SkillStatus
+from muniment.memory.undoing import UndoObstacle
 from muniment.operations.memory.amend import AmendReport
 from muniment.operations.memory.candidate_decisions import RememberedCandidate
 from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.selection import ItemFilter
+from muniment.operations.notebook.decide import ProposalVerdict
+from muniment.operations.notebook.list_proposals import ProposalFilter
 from muniment.operations.skills.mounted_skills import mounted_skills
 from muniment.operations.skills.skill_pages import SkillDetail
 from muniment.runtime.settings import set_skills
 from muniment.space.options import Options
 from tests.memory.asking import amend, forget, remember, size, texts
 from tests.memory.items import USE_THE_LIFT, candidate, skill
-from tests.turns import SUBJECT
-from tests.worlds import World, memory_world
+from tests.turns import SUBJECT, plain_turn
+from tests.worlds import World, key_of, memory_world
 
 LIFT = "runtime_skill__use_the_lift"
 BETTER = "Go to the lift.\nLook up.\nPress the button of the floor."
@@ -288,3 +292,38 @@ def test_directories_are_named_by_the_environment(tmp_path: Path, monkeypatch: p
         assert runtime.skills.mounted().active == 1
     with muniment.open("memory:", options=Options(skills=())) as runtime:
         assert runtime.skills.mounted().directories == 0
+
+
+def test_a_run_is_not_undone_into_the_slot_that_another_skill_has_taken(world: World) -> None:
+    """The slot of a skill is its name, whatever its topic: no two of one name are in use."""
+    world.with_turns(2)
+    learn(world, id="s-1")
+    evidence = [ItemSource(conversation=key_of(), turn=plain_turn(1).turn)]
+    wrong = InvalidateItem(ground=InvalidityGround.FACTUALLY_INCORRECT, evidence=evidence)
+    assert amend(world, "s-1", wrong, run="night").changed
+    assert learn(world, text=BETTER, topic="other", turn=2, id="s-2").changed
+    report = world.runtime.notebook.undo("night", "wrong", "ada")
+    assert [(each.item, each.reason) for each in report.conflicts] == [("s-1", UndoObstacle.SLOT_TAKEN)]
+    assert show(world).procedure == BETTER
+
+
+def test_a_skill_that_is_proposed_is_the_skill_when_it_is_accepted(world: World) -> None:
+    world.with_turns(1)
+    told = {"title": "The lift", "summary": "How to go up", "note": "Ada wrote it", "origin": "notes.md"}
+    given = candidate(turn=1, **skill() | told)
+    (proposed,) = world.runtime.notebook.propose([given], "useful", "host").candidates
+    decided = world.runtime.notebook.decide(proposed.proposal or "", ProposalVerdict.ACCEPT, "fine", "ada")
+    assert decided.candidate is not None
+    assert (decided.changed, decided.candidate.reason) == (True, "free_slot")
+    item = world.runtime.memory.show(decided.candidate.item or "", View.RAW_OWNER).item
+    assert item is not None
+    assert (item.name, item.title, item.summary, item.note, item.origin) == (LIFT, *told.values())
+
+
+def test_forgetting_a_skill_by_name_takes_the_proposals_for_it_along(world: World) -> None:
+    world.with_turns(2)
+    learn(world)
+    given = candidate(turn=2, **skill(text=BETTER))
+    assert world.runtime.notebook.propose([given], "better", "host").proposed == 1
+    assert len(forget(world, GONE).items) == 2
+    assert world.runtime.notebook.proposals(SUBJECT, View.RAW_OWNER, ProposalFilter.ALL).total == 0

@@ -11,9 +11,10 @@ from typing import Annotated, NamedTuple
 
 from msgspec import Meta, Struct
 
-from muniment.events.identity import ConversationKey, Count, SubjectId, TurnId
+from muniment.events.identity import Channel, ConversationId, ConversationKey, Count, SubjectId, TurnId
 from muniment.events.memory_items import Audience, Freshness, ItemPrivacy, ItemScope, ItemSourceType, MemoryPlane
 from muniment.events.message import Authority
+from muniment.events.references import SourceEvidence
 from muniment.kernel.times import MOMENT
 from muniment.memory.kinds import KINDS, WHOLE, kind_named
 
@@ -69,6 +70,9 @@ class SemanticJudgement(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     judged_by: Annotated[JudgedBy, Meta(description="Who decided.")] = JudgedBy.HOST
 
 
+ACCEPTED = SemanticJudgement(decision=Ruling.ACCEPT)
+
+
 class ItemSource(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A turn, or a message of it, that an item rests on."""
 
@@ -89,6 +93,17 @@ class ItemAudience(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def kept(self) -> Audience:
         """Return it as it is recorded."""
         return Audience(only=sorted(set(self.only)), hidden_from=sorted(set(self.hidden_from)))
+
+
+def source_of(kept: SourceEvidence) -> ItemSource:
+    """Return a source as a request names it."""
+    key = ConversationKey(conversation=ConversationId(kept.conversation), channel=Channel(kept.channel))
+    return ItemSource(conversation=key, turn=TurnId(kept.turn), message=kept.message)
+
+
+def audience_of(kept: Audience) -> ItemAudience:
+    """Return an audience as a request names it."""
+    return ItemAudience(only=list(map(SubjectId, kept.only)), hidden_from=list(map(SubjectId, kept.hidden_from)))
 
 
 class Candidate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -4,8 +4,8 @@ A notebook is found by its subject and plane, an item by its id, and the item th
 three are names (`ledger.name_buckets`), so it is proved what is there and what is not. Where another item takes a slot,
 the former one is found under a name of its own, which leads from one to the next.
 
-An item that an archive brings as forgotten has lost its topic, so nobody knows its slot. It is found by its kind and by
-each turn, or file, that it rests on (decision 0179).
+An item that an archive brings as forgotten has lost its topic, so nobody knows its slot, unless that is a name. It is
+found by its kind and by each turn, or file, that it rests on (decision 0179).
 """
 
 from __future__ import annotations
@@ -75,9 +75,14 @@ class Notebooks:
         """Return the name of an item."""
         return self._ledger.name_digest("item", item)
 
-    def slot_name(self, subject: str, plane: MemoryPlane, kind: ItemKind, topic: str) -> bytes:
-        """Return the name of a slot; topics that differ in case, blanks, `_` and `-` alone are one."""
-        return self._ledger.name_digest("slot", plane, subject, kind, slot_topic(topic))
+    def slot_name(self, whose: ItemGroup, topic: str, name: str | None) -> bytes:
+        """Return the name of a slot: by the name that its items have, or else by their kind and topic.
+
+        Topics that differ in case, blanks, `_` and `-` alone are one.
+        """
+        if name is not None:
+            return self.named_slot(whose.subject, whose.plane, name)
+        return self._ledger.name_digest("slot", whose.plane, whose.subject, whose.kind, slot_topic(topic))
 
     def named_slot(self, subject: str, plane: MemoryPlane, name: str) -> bytes:
         """Return the name of the slot of items that have a name of their own."""
@@ -86,9 +91,7 @@ class Notebooks:
     def slot_of(self, item: MemoryItem) -> bytes:
         """Return the name of the slot of an item that has words."""
         assert item.content is not None, "the topic is one of the words"
-        if item.name is not None:
-            return self.named_slot(item.subject, item.plane, item.name)
-        return self.slot_name(item.subject, item.plane, item.meta.kind, item.content.topic)
+        return self.slot_name(ItemGroup(item.subject, item.plane, item.meta.kind), item.content.topic, item.name)
 
     def former_name(self, slot: bytes, number: int) -> bytes:
         """Return the name of the item that was in a slot, counted from 1 from the oldest on."""

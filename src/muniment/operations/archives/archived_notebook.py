@@ -6,26 +6,23 @@ the body; words are exactly where nothing calls them erased; and no slot has two
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msgspec import UNSET
 
 from muniment.errors import ArchiveRefused
 from muniment.events.changes import REPLACED, Transition
 from muniment.events.identity import conversation_mark, named_message
-from muniment.events.memory_items import EntryRole, ItemContent, ItemMeta, ItemRetired, ItemRevised, Retirement
+from muniment.events.memory_items import ItemContent, ItemMeta, ItemRetired, ItemRevised, Retirement
 from muniment.events.records import CONTENT_BODIES, META_BODIES, EventKind, MetaBody
 from muniment.events.references import SourceEvidence
 from muniment.governance.change_rules import StreamState, flaws_of
 from muniment.log.port import WHOLE_CONVERSATION
 from muniment.memory.amendment import PRIVATE
-from muniment.memory.audience import audience_flaw
-from muniment.memory.kinds import KINDS, WHOLE, slot_topic
+from muniment.memory.kinds import slot_topic
 from muniment.operations.archives.archived_conversation import check_names
 from muniment.operations.archives.archived_erasures import ArchivedErasures
+from muniment.operations.archives.archived_item import is_item_of, is_share
 from muniment.operations.archives.document import ITEM_KINDS, EventLine, NotebookLine, body_of
 
-TIME_MS_MAX = 2**53 - 1
 # what the header of `item.retired` says -> what its body may say
 CAUSES: dict[str | None, frozenset[Retirement]] = {
     Transition.ARCHIVE: frozenset(
@@ -93,15 +90,15 @@ class CheckedNotebook:
             raise ArchiveRefused(at=at, problem="item_twice")
         self._items.add(meta.item)
         whose = self._notebook
-        is_known = audience_flaw(meta.entry.audience, whose.plane, whose.subject) is None
-        if not all(_is_item(meta)) or not is_known or meta.kind not in KINDS[whose.plane]:
+        if not is_item_of(meta, whose.subject, whose.plane):
             raise ArchiveRefused(at=at, problem="item")
         _check_evidence(at, meta.evidence)
         if content is not None:
             if not content.text.strip() or not content.topic.strip():
                 raise ArchiveRefused(at=at, problem="content")
             self._worded.add(self._count)
-            self._slots[self._count] = meta.kind, slot_topic(content.topic)
+            named = meta.entry.named
+            self._slots[self._count] = meta.kind, slot_topic(content.topic) if named is None else named.name
 
     def _change(self, line: EventLine, meta: MetaBody, at: str) -> None:
         """Check a change against the items that are there."""
@@ -117,7 +114,7 @@ class CheckedNotebook:
             raise ArchiveRefused(at=at, problem="references")
         if isinstance(meta, ItemRevised):
             changes = meta.revision
-            if item is None or changes.privacy in PRIVATE or not _is_share(changes.confidence or 0):
+            if item is None or changes.privacy in PRIVATE or not is_share(changes.confidence or 0):
                 raise ArchiveRefused(at=at, problem="item")
         else:
             assert isinstance(meta, ItemRetired), "the kinds of a notebook have no other bodies"
@@ -127,20 +124,6 @@ class CheckedNotebook:
             about = range(refs.get("turn", refs.get("first", 1)), refs.get("turn", refs.get("through", 0)) + 1)
             (self._retired.difference_update if meta.cause is Retirement.RESTORED else self._retired.update)(about)
         self._erasures.take(self._number, line.reason, refs, meta)
-
-
-def _is_item(meta: ItemMeta) -> Iterator[bool]:
-    """Yield what is true of every item that could be recorded here."""
-    yield _is_share(meta.confidence)
-    yield _is_share(meta.importance)
-    yield meta.privacy not in PRIVATE
-    yield meta.entry.role is EntryRole.ITEM and meta.entry.slot is None
-    yield 0 <= meta.observed_ms <= TIME_MS_MAX
-    yield 0 <= meta.expires_ms <= TIME_MS_MAX
-
-
-def _is_share(thousandths: int) -> bool:
-    return 0 <= thousandths <= WHOLE
 
 
 def _check_evidence(at: str, evidence: list[SourceEvidence]) -> None:

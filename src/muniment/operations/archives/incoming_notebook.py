@@ -1,8 +1,8 @@
 """A notebook of an archive on its way in: its items with what became of them, in the slots that they have here.
 
 What was forgotten here comes without its words, and says so once more at the end. What the archive brings as forgotten
-has no topic: it gets a name by its kind and each turn or file that it rests on, which keeps it from coming back
-(decision 0179).
+is in its slot if that is a name. Without a topic it gets a name by its kind and each turn or file that it rests on,
+which keeps it from coming back (decision 0179).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class IncomingNotebook:
         self._items += 1
         content = archived.content
         whose = ItemGroup(self._line.subject, self._line.plane, meta.kind)
-        slot = None if not isinstance(content, ItemContent) else self._notebooks.slot_name(*whose, content.topic)
+        slot = self._slot(whose, meta, content)
         name = self._notebooks.item_name(meta.item)
         if self._into.writer.find(name) is not None:
             raise ArchiveConflict(at="item", problem="of_another_scope")
@@ -84,6 +84,12 @@ class IncomingNotebook:
             self._claim_fences(meta, whose, placed)
         else:
             self._claim_slot(slot, placed)
+
+    def _slot(self, whose: ItemGroup, meta: ItemMeta, content: object) -> bytes | None:
+        """Return the slot of an item, or None where that was its topic and it has lost its words."""
+        if meta.entry.named is not None:
+            return self._notebooks.named_slot(whose.subject, whose.plane, meta.entry.named.name)
+        return self._notebooks.slot_name(whose, content.topic, None) if isinstance(content, ItemContent) else None
 
     def _fence(self, meta: ItemMeta, whose: ItemGroup, slot: bytes) -> LifecycleRequest | None:
         """Return who had an item forgotten here that this one would bring back, or None."""

@@ -11,12 +11,13 @@ from msgspec import Meta, Struct
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput
 from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationId, TurnId, check_name
-from muniment.events.memory_items import ItemKind, MemoryPlane
+from muniment.events.memory_items import MemoryPlane
 from muniment.log.port import Reader
 from muniment.memory.fold import MemoryItem
 from muniment.memory.kinds import NAMED_PLANES, kind_named
 from muniment.memory.likeness import normalised
 from muniment.operations.memory.selection import ItemFilter, ItemSelection, items_of
+from muniment.projections.notebooks import ItemGroup
 
 DERIVED_PLANES = (MemoryPlane.LONG_TERM, MemoryPlane.SHARED_FACT)
 # the one thing that a target names -> what may be said beside it
@@ -75,10 +76,7 @@ def items_meant(session: Session, reader: Reader, subject: str, target: ForgetTa
         if item is not None and item.subject == subject:
             yield item
     elif target.topic is not None:
-        kind = kind_named(target.kind or "")
-        if kind is None:
-            raise InvalidInput(at="target.kind", problem="unknown")
-        yield from notebooks.in_slot(reader, _slot(session, subject, target, kind))
+        yield from notebooks.in_slot(reader, _slot(session, subject, target, target.topic))
     elif target.turn is not None:
         named = (target.channel or DEFAULT_CHANNEL, target.conversation, target.turn)
         for item in _all(session, reader, subject, DERIVED_PLANES):
@@ -99,10 +97,7 @@ def proposals_behind(
     Of a topic, every proposal for its slot, whatever became of it.
     """
     names, notebooks = {item.id for item in items}, session.space.notebooks
-    kind = None if target.kind is None else kind_named(target.kind)
-    slot = None if target.topic is None or kind is None else notebooks.slot_name(
-        subject, target.plane, kind, target.topic
-    ).hex()  # fmt: skip
+    slot = None if target.topic is None else _slot(session, subject, target, target.topic).hex()
     planes = {item.plane for item in items} | ({target.plane} if slot is not None else set())
     for plane in sorted(planes):
         head = notebooks.head(reader, subject, plane)
@@ -112,12 +107,13 @@ def proposals_behind(
                 yield entry
 
 
-def _slot(session: Session, subject: str, target: ForgetTarget, kind: ItemKind) -> bytes:
+def _slot(session: Session, subject: str, target: ForgetTarget, topic: str) -> bytes:
     """Return the slot that a target names: by its topic, or in a plane of named items by the name."""
-    notebooks, named = session.space.notebooks, target.topic or ""
-    if target.plane in NAMED_PLANES:
-        return notebooks.named_slot(subject, target.plane, named)
-    return notebooks.slot_name(subject, target.plane, kind, named)
+    kind = kind_named(target.kind or "")
+    if kind is None:
+        raise InvalidInput(at="target.kind", problem="unknown")
+    name = topic if target.plane in NAMED_PLANES else None
+    return session.space.notebooks.slot_name(ItemGroup(subject, target.plane, kind), topic, name)
 
 
 def _all(session: Session, reader: Reader, subject: str, planes: tuple[MemoryPlane, ...]) -> Iterator[MemoryItem]:

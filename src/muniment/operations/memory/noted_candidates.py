@@ -7,10 +7,8 @@ from msgspec.structs import replace
 from muniment.events.identity import SubjectId
 from muniment.events.memory_items import ItemSourceType
 from muniment.formats.reading.memory_notes import NotedStatement
-from muniment.memory.candidate import MEDIUM, Candidate, Ruling, SemanticJudgement
+from muniment.memory.candidate import ACCEPTED, MEDIUM, Candidate
 from muniment.memory.kinds import WHOLE
-
-ACCEPTED = SemanticJudgement(decision=Ruling.ACCEPT)
 
 
 def candidate_of(statement: NotedStatement, origin: str, subject: SubjectId) -> Candidate:

@@ -16,6 +16,7 @@ from muniment.memory.policies import Statement
 from muniment.operations.memory.item_sources import Derived, derived_from
 from muniment.operations.memory.source_phases import is_gone, source_phase
 from muniment.operations.provenance.derivations import PreparedDerivation
+from muniment.projections.notebooks import ItemGroup
 from muniment.space.space import Space
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def prepared_item(
         return Undecided(decision, reason)
     kind = kind_named(candidate.kind)
     assert kind is not None, "a candidate of an unknown kind is refused"
+    named = observed if candidate.name is None else NamedSlot(name=candidate.name)
     item = candidate.id or space.sources.ids.new_id()
     whose = Derived(item, candidate.plane, candidate.subject, is_new=candidate.id is None)
     derivations = [
@@ -109,22 +111,13 @@ def prepared_item(
     ]
     return PreparedItem(
         candidate=candidate,
-        slot=_slot(space, candidate, kind, observed),
-        meta=_meta(whose, candidate, kind, derivations, writing, observed),
+        slot=space.notebooks.slot_name(
+            ItemGroup(candidate.subject, candidate.plane, kind), candidate.topic, None if named is None else named.name
+        ),
+        meta=_meta(whose, candidate, kind, derivations, writing, named),
         content=_content(session, candidate),
         derivations=derivations,
     )
-
-
-def _named_slot(candidate: Candidate, observed: NamedSlot | None) -> NamedSlot | None:
-    return NamedSlot(name=candidate.name) if candidate.name is not None else observed
-
-
-def _slot(space: Space, candidate: Candidate, kind: ItemKind, observed: NamedSlot | None) -> bytes:
-    named = _named_slot(candidate, observed)
-    if named is not None:
-        return space.notebooks.named_slot(candidate.subject, candidate.plane, named.name)
-    return space.notebooks.slot_name(candidate.subject, candidate.plane, kind, candidate.topic)
 
 
 def _meta(
@@ -133,7 +126,7 @@ def _meta(
     kind: ItemKind,
     derivations: list[PreparedDerivation],
     writing: Writing,
-    observed: NamedSlot | None,
+    named: NamedSlot | None,
 ) -> ItemMeta:
     return ItemMeta(
         item=whose.item,
@@ -150,9 +143,7 @@ def _meta(
         expires_ms=candidate.expires_ms or 0,
         evidence=[derivation.body.source for derivation in derivations],
         run=writing.run,
-        entry=NotebookEntry(
-            audience=candidate.audience.kept(), origin=candidate.origin, named=_named_slot(candidate, observed)
-        ),
+        entry=NotebookEntry(audience=candidate.audience.kept(), origin=candidate.origin, named=named),
     )
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from muniment.declaration.session import Session
 from muniment.errors import Conflict, InvalidInput
-from muniment.events.identity import SubjectId
 from muniment.log.port import Reader
 from muniment.memory.amendment import SupersedeItem
-from muniment.memory.candidate import Candidate, ItemAudience, Ruling, SemanticJudgement
+from muniment.memory.candidate import ACCEPTED, Candidate, audience_of
 from muniment.memory.fold import MemoryItem
 from muniment.operations.memory.candidate_checks import check_candidate
 from muniment.operations.memory.prepared_items import (
@@ -35,17 +34,14 @@ def prepared_successor(
         summary=item.content.summary,
         id=amendment.id,
         privacy=item.privacy,
-        audience=ItemAudience(
-            only=[SubjectId(name) for name in item.audience.only],
-            hidden_from=[SubjectId(name) for name in item.audience.hidden_from],
-        ),
+        audience=audience_of(item.audience),
         confidence=amendment.confidence,
         freshness=item.meta.freshness,
         scope=item.scope,
         pinned=item.pinned,
         evidence=amendment.evidence,
         attested=True,
-        judgement=SemanticJudgement(decision=Ruling.ACCEPT),
+        judgement=ACCEPTED,
     )
     check_candidate(session, candidate, "amendment")
     prepared = prepared_item(session, reader, candidate, writing, "amendment")

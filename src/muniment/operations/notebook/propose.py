@@ -18,7 +18,7 @@ from muniment.events.memory_items import EntryRole, Retirement
 from muniment.governance.detection.parts import marked_text
 from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
-from muniment.memory.candidate import Candidate, Ruling, SemanticJudgement
+from muniment.memory.candidate import ACCEPTED, Candidate, Ruling
 from muniment.memory.fold import MemoryItem
 from muniment.memory.likeness import normalised
 from muniment.memory.merging import MergeReason, sources_of
@@ -29,7 +29,6 @@ from muniment.operations.memory.prepared_items import PreparedItem, Undecided, W
 from muniment.space.space import Space
 
 ALREADY_PROPOSED = "already_proposed"
-ACCEPTED = SemanticJudgement(decision=Ruling.ACCEPT)
 
 
 class ProposedCandidate(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from muniment.events.identity import Channel, ConversationId, ConversationKey, SubjectId, TurnId
-from muniment.events.references import SourceEvidence
-from muniment.memory.candidate import Candidate, ItemAudience, ItemSource, Ruling, SemanticJudgement
+from muniment.events.identity import SubjectId
+from muniment.memory.candidate import ACCEPTED, Candidate, audience_of, source_of
 from muniment.memory.fold import MemoryItem
 from muniment.memory.kinds import WHOLE
-
-ACCEPTED = SemanticJudgement(decision=Ruling.ACCEPT)
 
 
 def candidate_of(proposal: MemoryItem) -> Candidate:
     """Return what a proposal hands over when somebody accepts it; who does vouches for one without evidence."""
     meta, said = proposal.meta, proposal.content
     assert said is not None, "a proposal that is open has words"
-    audience = meta.entry.audience
     return Candidate(
         subject=SubjectId(proposal.subject),
         kind=meta.kind,
         topic=said.topic,
         text=said.text,
+        name=proposal.name,
+        title=said.title,
+        summary=said.summary,
+        note=said.note,
         plane=proposal.plane,
         privacy=meta.privacy,
-        audience=ItemAudience(
-            only=[SubjectId(name) for name in audience.only],
-            hidden_from=[SubjectId(name) for name in audience.hidden_from],
-        ),
+        audience=audience_of(meta.entry.audience),
         confidence=meta.confidence / WHOLE,
         importance=meta.importance / WHOLE,
         freshness=meta.freshness,
@@ -38,12 +35,8 @@ def candidate_of(proposal: MemoryItem) -> Candidate:
         keywords=said.keywords,
         tags=said.tags,
         entities=said.entities,
-        evidence=[_source(source) for source in meta.evidence],
+        evidence=list(map(source_of, meta.evidence)),
         attested=not meta.evidence,
+        origin=meta.entry.origin,
         judgement=ACCEPTED,
     )
-
-
-def _source(source: SourceEvidence) -> ItemSource:
-    key = ConversationKey(conversation=ConversationId(source.conversation), channel=Channel(source.channel))
-    return ItemSource(conversation=key, turn=TurnId(source.turn), message=source.message)

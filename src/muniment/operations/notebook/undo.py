@@ -111,7 +111,7 @@ def _with_free_slots(space: Space, reader: Reader, steps: list[ToUndo]) -> tuple
     coming = [step for step in steps if step.undoing.retired is Retirement.RESTORED]
     for step in sorted(coming, key=lambda step: -step.item.position):
         item = step.item
-        slot = _slot(space, item)
+        slot = space.notebooks.slot_of(item)
         if is_retelling_hidden(space, reader, item):
             conflicts.append(UndoConflict(item=item.id, reason=UndoObstacle.SOURCE_HIDDEN))
         elif slot in taken or any(other.id not in leaving for other in _in_use(space, reader, slot)):
@@ -120,11 +120,6 @@ def _with_free_slots(space: Space, reader: Reader, steps: list[ToUndo]) -> tuple
             taken.add(slot)
             kept.append(step)
     return kept, conflicts
-
-
-def _slot(space: Space, item: MemoryItem) -> bytes:
-    assert item.content is not None, "what was forgotten does not come back"
-    return space.notebooks.slot_name(item.subject, item.plane, item.meta.kind, item.content.topic)
 
 
 def _in_use(space: Space, reader: Reader, slot: bytes) -> Iterator[MemoryItem]:

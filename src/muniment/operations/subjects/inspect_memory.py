@@ -14,7 +14,7 @@ from msgspec import Struct
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput
 from muniment.events.identity import SubjectId, check_name
-from muniment.events.memory_items import MemoryPlane, Retirement
+from muniment.events.memory_items import MemoryPlane
 from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.item_visibility import hides_item
 from muniment.governance.views import View
