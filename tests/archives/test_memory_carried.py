@@ -14,15 +14,18 @@ from msgspec.structs import replace
 from muniment.errors import ArchiveConflict, ArchiveRefused
 from muniment.events.archive import ImportMode, PrivateMaterial
 from muniment.events.identity import ConversationId, TurnId
-from muniment.events.memory_items import InvalidityGround, ItemPrivacy, MemoryPlane
+from muniment.events.memory_items import InvalidityGround, ItemPrivacy, MemoryPlane, Retirement
 from muniment.governance.views import View
 from muniment.memory.amendment import CorrectItem, InvalidateItem, PinItem, RestoreItem
 from muniment.memory.candidate import ItemSource
+from muniment.memory.skills import EditSkill, SkillStatus
+from muniment.operations.archives.archived_notebook import CAUSES
 from muniment.operations.archives.omissions import OmissionReason
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.list_items import ItemDetail
 from muniment.operations.memory.selection import ItemFilter
+from muniment.operations.skills.skill_pages import ListedSkill
 from tests.archives.documents import (
     ADA,
     SHARED,
@@ -39,6 +42,7 @@ from tests.archives.documents import (
 from tests.backups import root_of
 from tests.memory.asking import HOME_CITY, amend, forget, listed, remember, texts
 from tests.memory.items import candidate, skill, statements
+from tests.memory.tools import feedback, registry
 from tests.turns import SUBJECT, TALK
 from tests.worlds import OPERATOR, World, key_of, memory_world, sqlite_world
 
@@ -370,6 +374,56 @@ def test_memory_with_a_fault_leaves_the_store_as_it_was(source: World, tmp_path:
             imported(target.runtime, tmp_path / "x", mode=mode)
         assert not any(word in str(refused.value) for word in ("ada", "Lives", "i-1"))
     assert root_of(target.runtime) == before
+
+
+def test_what_became_of_a_skill_comes_along(tmp_path: Path) -> None:
+    """Edited, disabled, and withdrawn ones show in every view as they did; one that was withdrawn can be restored."""
+    source, target = memory_world("source").with_turns(2), memory_world("target")
+    for name in ("edited", "disabled", "withdrawn"):
+        remember(source, **skill(name))
+    skills, edit = source.runtime.skills, EditSkill(topic="lifts", title="The lift")
+    skills.edit(SUBJECT, "runtime_skill__edited", edit, "asked", "ada")
+    skills.disable(SUBJECT, "runtime_skill__disabled", "asked", "ada")
+    skills.retire(SUBJECT, "runtime_skill__withdrawn", "asked", "ada")
+    exported(source.runtime, tmp_path / "x")
+    imported(target.runtime, tmp_path / "x")
+
+    def listed_in(world: World, view: View) -> list[ListedSkill]:
+        found = world.runtime.skills.list_(SUBJECT, view, include=list(SkillStatus)).skills
+        return [replace(each, position=0) for each in found]
+
+    assert all(listed_in(target, view) == listed_in(source, view) for view in View)
+    assert target.runtime.skills.restore(SUBJECT, "runtime_skill__withdrawn", "asked", "ada").changed
+    assert not target.runtime.evidence.inspect().fail_closed
+
+
+def test_experience_rests_on_its_turns_where_it_comes_in(tmp_path: Path) -> None:
+    """Also on those that confirmed it; the archive names no space, and the evidence that of where it is."""
+    source, target = memory_world("source").with_turns(3), memory_world("target").runtime.space("desk")
+    source.runtime.tools.register(registry(), "host")
+    for turn in (1, 2):
+        source.runtime.tools.feedback(SUBJECT, feedback(turn=turn), "host")
+    exported(source.runtime, tmp_path / "x")
+    assert b'"space":"default"' not in b"".join(lines_of(tmp_path / "x"))
+    imported(target, tmp_path / "x")
+    told = source.runtime.tools.hints(SUBJECT).hints
+    target.tools.register(registry(), "host")
+    (hint,) = target.tools.hints(SUBJECT).hints
+    assert [replace(hint, position=0)] == [replace(each, position=0) for each in told]
+    shown = target.memory.show(hint.item, View.RAW_OWNER).item
+    assert shown is not None
+    assert [each.citation for each in shown.evidence] == [
+        "transcript:desk/default/talk#turn=turn-1",
+        "transcript:desk/default/talk#turn=turn-2",
+    ]
+    again = target.tools.feedback(SUBJECT, feedback(turn=3), "host")
+    assert again.tools[0].observations.succeeded == 3
+
+
+def test_every_retirement_of_an_item_can_come_in() -> None:
+    """The others are of proposals and policies, which stay where they are, and of what an archive replaces."""
+    stay = {Retirement.ACCEPTED, Retirement.REJECTED, Retirement.PROPOSED, Retirement.POLICY, Retirement.REPLACED}
+    assert set().union(*CAUSES.values()) == set(Retirement) - stay
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ CAUSES: dict[str | None, frozenset[Retirement]] = {
             Retirement.EVICTED,
             Retirement.UNDONE,
             Retirement.SOURCE_GONE,
+            Retirement.WITHDRAWN,
         }
     ),
     Transition.RESTORE: frozenset({Retirement.RESTORED}),
@@ -116,6 +117,7 @@ class CheckedNotebook:
             changes = meta.revision
             if item is None or changes.privacy in PRIVATE or not is_share(changes.confidence or 0):
                 raise ArchiveRefused(at=at, problem="item")
+            _check_evidence(at, changes.evidence or [])
         else:
             assert isinstance(meta, ItemRetired), "the kinds of a notebook have no other bodies"
             if meta.cause not in CAUSES.get(line.reason, ()):

@@ -12,7 +12,7 @@ from msgspec import UNSET, Raw, UnsetType
 from msgspec.structs import replace
 
 from muniment.events.changes import TurnSpan, span_of, span_refs
-from muniment.events.memory_items import EntryRole, ItemMeta, ItemRetired
+from muniment.events.memory_items import EntryRole, ItemMeta, ItemRetired, ItemRevised
 from muniment.events.records import MetaBody
 from muniment.events.references import SourceEvidence
 from muniment.governance.phases import Phase, phase_of
@@ -67,6 +67,9 @@ def placed_in(meta: MetaBody, space: str) -> MetaBody:
     """Return a body of a notebook whose evidence is in a space of this name; an archive names none."""
     if isinstance(meta, ItemMeta | ItemRetired) and meta.evidence:
         return replace(meta, evidence=list(_placed(meta.evidence, space)))
+    if isinstance(meta, ItemRevised) and meta.revision.evidence:
+        evidence = list(_placed(meta.revision.evidence, space))
+        return replace(meta, revision=replace(meta.revision, evidence=evidence))
     return meta
 
 
