@@ -23,13 +23,14 @@ from muniment.governance.detection.scan import DetectedType
 from muniment.governance.limits import Limits
 from muniment.governance.views import View
 from muniment.memory.amendment import CorrectItem, SupersedeItem
+from muniment.memory.candidate import ItemAudience
 from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.import_notes import MemoryImport
 from muniment.operations.memory.selection import ItemFilter
 from muniment.operations.memory.shown_item import ShownItem
 from muniment.transports.cli.folders import write_folder
 from tests.memory.asking import HOME_CITY, amend, forget, listed, remember, size, texts
-from tests.memory.items import candidate, statements
+from tests.memory.items import candidate, skill, statements
 from tests.turns import SUBJECT
 from tests.worlds import World, memory_world
 
@@ -184,6 +185,35 @@ def test_a_round_trip_keeps_every_item(said: list[tuple[str, str]]) -> None:
         brought(other, folder)
         assert brought(other, folder).recorded == 0
     assert sorted(kept(other), key=lambda one: one.id) == sorted(kept(world), key=lambda one: one.id)
+
+
+def test_a_skill_comes_back_under_its_name(world: World, tmp_path: Path) -> None:
+    world.with_turns(1)
+    remember(world, **skill("go", title="Going", summary="How to go up", id="s-1"))
+    target = memory_world("target")
+    report = brought(target, on_disk(written(world), tmp_path))
+    assert (report.recorded, report.refused) == (1, 0)
+    assert kept(target) == kept(world)
+
+
+@pytest.mark.parametrize(
+    ("view", "only"), [(View.EXPORT, [SUBJECT]), (View.RAW_OWNER, [SUBJECT, "bob"])], ids=["export", "raw_owner"]
+)
+def test_what_few_may_know_is_not_known_to_more_after_an_import(
+    world: World, tmp_path: Path, view: View, only: list[str]
+) -> None:
+    """A view that does not tell the audience leaves the subject alone in it."""
+    audience = ItemAudience(only=[SubjectId(SUBJECT), SubjectId("bob")])
+    fact = {"plane": MemoryPlane.SHARED_FACT, "audience": audience, "id": "f-1"}
+    remember(world, "Party on Friday", None, topic="party", **fact)
+    folder = written(world, view=view)
+    assert ("bob" in folder.files[0].text) == (view is View.RAW_OWNER)
+    target = memory_world("target")
+    assert brought(target, on_disk(folder, tmp_path)).recorded == 1
+    shown = target.runtime.memory.show("f-1", View.RAW_OWNER).item
+    assert shown is not None
+    assert shown.audience is not None
+    assert sorted(shown.audience.only) == sorted(only)
 
 
 def test_a_changed_entry_is_a_newer_statement(world: World, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from muniment.events.memory_items import Freshness, ItemKind, ItemPrivacy, ItemScope, MemoryPlane
+from muniment.events.memory_items import Audience, Freshness, ItemKind, ItemPrivacy, ItemScope, MemoryPlane
 from muniment.kernel.hidden_characters import escaped_hidden
 
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -35,13 +35,17 @@ _UNSAFE = str.maketrans({"-": "\\u002d", "<": "\\u003c", ">": "\\u003e"})
 
 
 class ItemNote(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What the comment of an entry says of its item."""
+    """What the comment of an entry says of its item. Without an `audience` everybody may know of a shared fact."""
 
     id: str
     plane: MemoryPlane
     kind: ItemKind
     observed_ms: TimeMs
     confidence: Share
+    name: str | None = None
+    title: str | None = None
+    summary: str | None = None
+    audience: Audience = Audience()
     importance: Share = 0.5
     privacy: ItemPrivacy = ItemPrivacy.SHARED_WITH_SUBJECT
     scope: ItemScope = ItemScope.USER

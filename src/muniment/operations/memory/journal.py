@@ -10,15 +10,15 @@ from muniment.declaration.operation import DocumentFile, DocumentFolder
 from muniment.declaration.session import Session
 from muniment.errors import LimitExceeded
 from muniment.events.identity import Count, SubjectId, check_name
-from muniment.formats.journal_text import ItemNote, JournalEntry
 from muniment.formats.writing.journal_files import JournalItem, folder_name, journal_files
 from muniment.governance.item_visibility import hides_item
 from muniment.governance.views import View
 from muniment.kernel.times import MOMENT, written
 from muniment.ledger.ledger import Writer
 from muniment.log.port import StreamHead
+from muniment.operations.memory.journal_item import journal_item, told_audience
 from muniment.operations.memory.selection import EVERYTHING, items_of
-from muniment.operations.memory.shown_item import ItemShower, ShownItem
+from muniment.operations.memory.shown_item import ItemShower
 from muniment.space.outgoing import ContentGrant, ExportWay, export_of
 
 JOURNAL_BYTES_MAX = 64 * 2**20
@@ -38,7 +38,7 @@ def journal(session: Session, subject: SubjectId, view: View, day_ms: int | None
         for item in found:
             shown = None if hides_item(view, item.privacy) is not None else shower.shown(item)
             if shown is not None and shown.text is not None and shown.topic is not None:
-                items.append(_item(shown, shown.topic, shown.text))
+                items.append(journal_item(shown, shown.topic, shown.text, told_audience(item, shown)))
     items.sort(key=lambda item: (item.entry.note.observed_ms, item.entry.note.id))
     day = None if day_ms is None else written(day_ms).partition(" ")[0]
     folder = folder_name(subject)
@@ -51,26 +51,6 @@ def journal(session: Session, subject: SubjectId, view: View, day_ms: int | None
     facts: dict[str, str | int | bool | None] = {"view": view, "folder": folder, "files": len(files)}
     facts |= {"items": len(items), "withheld": len(found) - len(items), "bytes": size}
     return DocumentFolder(files=files, summary=facts)
-
-
-def _item(shown: ShownItem, topic: str, text: str) -> JournalItem:
-    note = ItemNote(
-        id=shown.id,
-        plane=shown.plane,
-        kind=shown.kind,
-        observed_ms=shown.observed_ms,
-        confidence=shown.confidence,
-        importance=shown.importance,
-        privacy=shown.privacy,
-        scope=shown.scope,
-        freshness=shown.freshness,
-        expires_ms=shown.expires_ms,
-        pinned=shown.pinned,
-        keywords=shown.keywords,
-        tags=shown.tags,
-        entities=shown.entities,
-    )
-    return JournalItem(JournalEntry(topic=topic, text=text, note=note), [each.citation for each in shown.evidence])
 
 
 def _record(session: Session, view: View, heads: list[StreamHead]) -> None:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from muniment.events.identity import SubjectId
 from muniment.events.memory_items import ItemSourceType
 from muniment.formats.reading.memory_notes import NotedStatement
-from muniment.memory.candidate import ACCEPTED, MEDIUM, Candidate
+from muniment.memory.candidate import ACCEPTED, MEDIUM, Candidate, audience_of
 from muniment.memory.kinds import WHOLE
 
 
@@ -32,6 +32,10 @@ def candidate_of(statement: NotedStatement, origin: str, subject: SubjectId) -> 
     return replace(
         plain,
         id=note.id,
+        name=note.name,
+        title=note.title,
+        summary=note.summary,
+        audience=audience_of(note.audience),
         confidence=note.confidence,
         importance=note.importance,
         privacy=note.privacy,
