@@ -17,9 +17,14 @@ def normalised(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
+def words_in(*texts: str | None) -> set[str]:
+    """Return the words of some texts, without differences of case and width."""
+    return {word for text in texts if text is not None for word in _WORD.findall(normalised(text))}
+
+
 def likeness(one: str, other: str) -> float:
     """Return the share of the words of both texts that are in both (Jaccard), from 0 to 1; order does not count."""
-    words, others = set(_WORD.findall(normalised(one))), set(_WORD.findall(normalised(other)))
+    words, others = words_in(one), words_in(other)
     if not words | others:
         return float(normalised(one) == normalised(other))
     return len(words & others) / len(words | others)

@@ -55,8 +55,13 @@ class IndexFollower(Protocol):
         """Whether documents are linked to those before and after them."""
         ...
 
-    def follow(self, index: Index, reader: Reader, size: int) -> None:
-        """Index the events up to a size."""
+    @property
+    def changes(self) -> frozenset[str]:
+        """The kinds of event that change entries."""
+        ...
+
+    def put(self, index: Index, reader: Reader, stream: int, affected: AffectedEntries) -> None:
+        """Index the affected entries of a stream again, if it is one that the index is about."""
         ...
 
     def documents_of(
@@ -67,31 +72,20 @@ class IndexFollower(Protocol):
 
 
 class AffectedEntries:
-    """The entries that a part of the log commits or changes; `changes` are the kinds of event that change some."""
+    """The entries that a part of the log commits or changes."""
 
-    def __init__(self, changes: frozenset[str]) -> None:
+    def __init__(self) -> None:
         self.committed: defaultdict[int, dict[int, SealedRow]] = defaultdict(dict)
         self.changed: defaultdict[int, list[TurnSpan]] = defaultdict(list)
         self.erases = False
-        self._changes = changes
 
-    def take(self, ledger: Ledger, reader: Reader, first: int, size: int) -> None:
-        """Take the events from a position up to a size of the log."""
-        expected = first
-        for row in reader.sealed_events(first, size - 1):
-            if row.position != expected:
-                break
-            expected += 1
-            self._add(ledger, row)
-        if expected != size:
-            raise Corrupt(at="events", problem="rows_missing", limit=size, found=expected)
-
-    def _add(self, ledger: Ledger, row: SealedRow) -> None:
+    def add(self, ledger: Ledger, row: SealedRow, changes: frozenset[str]) -> None:
+        """Add the entries of an event; `changes` are the kinds that change some."""
         if row.turn_seq is not None:
             self.committed[row.stream][row.turn_seq] = row  # opened when it is read
             return
         ledger.unsealed(row)
-        if row.kind in self._changes:
+        if row.kind in changes:
             header, _ = ledger.header(row)
             if header.reason not in CUSTODY:
                 self.changed[row.stream].append(span_of(header.about))
@@ -107,6 +101,25 @@ class AffectedEntries:
         for span in self.changed[head.stream]:
             numbers.update(range(span.first, (head.turns if span.last is None else span.last) + 1))
         return numbers - self.committed[head.stream].keys()
+
+
+def follow(follower: IndexFollower, ledger: Ledger, index: Index, reader: Reader, size: int) -> None:
+    """Index the events up to a size of the log."""
+    if index.size == size:
+        return
+    affected, expected = AffectedEntries(), index.size
+    for row in reader.sealed_events(index.size, size - 1):
+        if row.position != expected:
+            break
+        expected += 1
+        affected.add(ledger, row, follower.changes)
+    if expected != size:
+        raise Corrupt(at="events", problem="rows_missing", limit=size, found=expected)
+    for stream in affected.streams():
+        follower.put(index, reader, stream, affected)
+    if affected.erases:
+        index.purge()
+    index.size = size
 
 
 def passage_texts(follower: IndexFollower, index: Index, reader: Reader, passages: Rows) -> list[str]:

@@ -47,8 +47,8 @@ class Indexes:
             follower
             for view in View
             for follower in (
-                TurnFollower(ledger, notebooks.transcript, view, detection.view(view)),
-                ItemFollower(ledger, notebooks, view, detection.view(view)),
+                TurnFollower(notebooks.transcript, view, detection.view(view)),
+                ItemFollower(notebooks, view, detection.view(view)),
             )
         ]
         self._by_name = {each.name: ViewIndex(ledger, each, memory, snapshots) for each in followers}

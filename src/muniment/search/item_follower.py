@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator
 from muniment.events.records import NOTEBOOK, EventKind
 from muniment.governance.detection.detection import ViewDetection
 from muniment.governance.views import View
-from muniment.ledger.ledger import Ledger
 from muniment.log.port import Reader
 from muniment.projections.notebooks import Notebooks
 from muniment.search.document_table import SearchDocument
@@ -16,35 +15,27 @@ from muniment.search.index_follower import AffectedEntries
 from muniment.search.index_status import Indexed, index_name
 from muniment.search.item_documents import item_documents
 
-CHANGES = frozenset({EventKind.ITEM_REVISED.value, EventKind.ITEM_RETIRED.value})
-
 
 class ItemFollower:
     """An `IndexFollower` of memory items. Their documents are not linked: no item is the context of another one."""
 
-    def __init__(self, ledger: Ledger, notebooks: Notebooks, view: View, detection: ViewDetection) -> None:
+    linked = False
+    changes = frozenset({EventKind.ITEM_REVISED.value, EventKind.ITEM_RETIRED.value})
+
+    def __init__(self, notebooks: Notebooks, view: View, detection: ViewDetection) -> None:
         self.name = index_name(view, Indexed.ITEMS)
-        self.linked = False
         self.view = view
         self.detection = detection
-        self._ledger = ledger
         self._notebooks = notebooks
 
-    def follow(self, index: Index, reader: Reader, size: int) -> None:
-        """Index the events up to a size."""
-        if index.size == size:
+    def put(self, index: Index, reader: Reader, stream: int, affected: AffectedEntries) -> None:
+        """Index the affected items of a notebook again."""
+        head = self._notebooks.transcript.head(reader, stream)
+        if head.type != NOTEBOOK.type:
             return
-        affected = AffectedEntries(CHANGES)
-        affected.take(self._ledger, reader, index.size, size)
-        for stream in affected.streams():
-            head = self._notebooks.transcript.head(reader, stream)
-            if head.type == NOTEBOOK.type:
-                numbers = sorted(affected.committed[stream].keys() | affected.changed_in(head))
-                for item in self._notebooks.items(reader, head, numbers):
-                    index.put(stream, item.number, item_documents(item, self.view, self.detection))
-        if affected.erases:
-            index.purge()
-        index.size = size
+        numbers = sorted(affected.committed[stream].keys() | affected.changed_in(head))
+        for item in self._notebooks.items(reader, head, numbers):
+            index.put(stream, item.number, item_documents(item, self.view, self.detection))
 
     def documents_of(
         self, reader: Reader, stream: int, entries: Collection[int]

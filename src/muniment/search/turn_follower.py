@@ -10,46 +10,38 @@ from muniment.governance.judgement import needs_content
 from muniment.governance.listing import LISTABLE
 from muniment.governance.phases import Phase
 from muniment.governance.views import View
-from muniment.ledger.ledger import Ledger
 from muniment.log.port import Reader, StreamHead
 from muniment.projections.transcript import ReadTurn, Transcript
 from muniment.search.document_table import SearchDocument
 from muniment.search.documents import documents
 from muniment.search.index import Index
 from muniment.search.index_follower import AffectedEntries
+from muniment.search.index_status import Indexed, index_name
 
-CHANGES = frozenset({EventKind.TURN_LIFECYCLE.value, EventKind.TURN_REDACTED.value})
 BATCH = 500
 
 
 class TurnFollower:
-    """Lets an index of the messages that a view shows follow a log."""
+    """An `IndexFollower` of messages. Their documents are linked: those around one are its context."""
 
-    def __init__(self, ledger: Ledger, transcript: Transcript, view: View, detection: ViewDetection) -> None:
-        self.name: str = view
-        self.linked = True
+    linked = True
+    changes = frozenset({EventKind.TURN_LIFECYCLE.value, EventKind.TURN_REDACTED.value})
+
+    def __init__(self, transcript: Transcript, view: View, detection: ViewDetection) -> None:
+        self.name = index_name(view, Indexed.MESSAGES)
         self.view = view
         self.detection = detection
-        self._ledger = ledger
         self._transcript = transcript
 
-    def follow(self, index: Index, reader: Reader, size: int) -> None:
-        """Index the events up to a size."""
-        if index.size == size:
+    def put(self, index: Index, reader: Reader, stream: int, affected: AffectedEntries) -> None:
+        """Index the affected turns of a conversation again."""
+        head = self._transcript.head(reader, stream)
+        if head.type != CONVERSATION.type:
             return
-        affected = AffectedEntries(CHANGES)
-        affected.take(self._ledger, reader, index.size, size)
-        for stream in affected.streams():
-            head = self._transcript.head(reader, stream)
-            if head.type != CONVERSATION.type:
-                continue
-            for read in self._turns(reader, head, affected):
-                record = read.record
-                shown = documents(record, self.view, self.detection) if record.phase in LISTABLE else []
-                index.put(stream, record.sequence, shown, archived=record.phase is Phase.ARCHIVED)
-        if affected.erases:
-            index.purge()
-        index.size = size
+        for read in self._turns(reader, head, affected):
+            record = read.record
+            shown = documents(record, self.view, self.detection) if record.phase in LISTABLE else []
+            index.put(stream, record.sequence, shown, archived=record.phase is Phase.ARCHIVED)
 
     def documents_of(
         self, reader: Reader, stream: int, entries: Collection[int]

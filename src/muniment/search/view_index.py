@@ -29,7 +29,7 @@ from muniment.ledger.snapshots import SnapshotBinding, SnapshotKey, SnapshotLabe
 from muniment.log.port import Reader
 from muniment.ranking.columns import Rows
 from muniment.search.index import Index
-from muniment.search.index_follower import IndexFollower, passage_texts
+from muniment.search.index_follower import IndexFollower, follow, passage_texts
 from muniment.search.index_memory import IndexMemory
 from muniment.search.index_status import IndexStatus
 from muniment.search.meaning import Meaning
@@ -118,7 +118,7 @@ class ViewIndex:
                 with self._ledger.reader() as reader:
                     size = reader.frontier().size
                     index = self._of_epoch(index, reader)
-                    self._follower.follow(index, reader, min(size, index.size + PART_EVENTS))
+                    follow(self._follower, self._ledger, index, reader, min(size, index.size + PART_EVENTS))
                     is_caught_up = index.size == size
                     if is_caught_up:
                         index.settle()
@@ -208,7 +208,7 @@ class ViewIndex:
                     size = reader.frontier().size
                     if self._ledger.life(reader) != self._epoch or size - index.size > BEHIND_EVENTS_MAX:
                         return False
-                    follower.follow(index, reader, min(size, index.size + PART_EVENTS))
+                    follow(follower, self._ledger, index, reader, min(size, index.size + PART_EVENTS))
                     root = reader.frontier().root() if index.size == size else b""
         except MunimentError:  # whoever reads next gets it
             return False

@@ -24,7 +24,7 @@ from muniment.memory.policies import MemoryPolicy, Statement, applies, in_force
 from muniment.operations.lifecycle.guard import Judgements
 from muniment.operations.lifecycle.scope import NotebookKey, Turns
 from muniment.operations.lifecycle.targets import Target, WithMemory, readable, spans_of, turns_of
-from muniment.operations.memory.source_phases import SourcePlace, place_of, source_phase
+from muniment.operations.memory.source_phases import SourcePhases, SourcePlace
 from muniment.space.space import Space
 
 
@@ -52,8 +52,7 @@ class Leaving:
     """Tells which items rest on nothing but what is erased, or about to be, and on a turn that the request is about."""
 
     def __init__(self, space: Space, reader: Reader, asked: Iterable[Turns], going: Iterable[Judgements]) -> None:
-        self._space = space
-        self._reader = reader
+        self._sources = SourcePhases(space, reader)
         self._asked = PlacesInQuestion((turns.head.stream, turns.spans, turns.message) for turns in asked)
         self._going = PlacesInQuestion((one.turns.head.stream, one.spans, one.turns.message) for one in going)
 
@@ -61,7 +60,7 @@ class Leaving:
         """Tell whether an item with words goes."""
         if item.text is None or not item.evidence:
             return False
-        places = [place_of(self._space, self._reader, source) for source in item.evidence]
+        places = [self._sources.place(source) for source in item.evidence]
         if not any(place is not None and self._asked.touches(place) for place in places):
             return False
         return all(starmap(self._goes, zip(item.evidence, places, strict=True)))
@@ -69,7 +68,7 @@ class Leaving:
     def _goes(self, source: SourceEvidence, place: SourcePlace | None) -> bool:
         if place is None or self._going.covers(place):
             return True
-        return source_phase(self._space, self._reader, source) is Phase.ERASED
+        return self._sources.phase(source) is Phase.ERASED
 
 
 class PlacesInQuestion:

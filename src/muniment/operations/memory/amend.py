@@ -29,7 +29,7 @@ from muniment.operations.memory.item_sources import Derived, derived_from, owned
 from muniment.operations.memory.item_writes import ItemsOfRun, record_item, record_run
 from muniment.operations.memory.kept_amendment import kept_amendment
 from muniment.operations.memory.prepared_items import PreparedItem, Writing
-from muniment.operations.memory.source_phases import is_retelling_hidden
+from muniment.operations.memory.source_phases import SourcePhases
 from muniment.operations.memory.successors import prepared_successor, require_shown
 
 
@@ -93,7 +93,7 @@ def _refusal(session: Session, reader: Reader, item: MemoryItem, asked: AskedAme
     if refusal is not None or not isinstance(asked.amendment, RestoreItem):
         return refusal
     assert item.content is not None, "an item with a text has the rest of its words"
-    if is_retelling_hidden(session.space, reader, item):
+    if SourcePhases(session.space, reader).hides_retelling(item):
         return AmendRefusal.SOURCE_HIDDEN
     notebooks = session.space.notebooks
     taken = any(other.is_active for other in notebooks.in_slot(reader, notebooks.slot_of(item)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Annotated
 
@@ -15,7 +14,7 @@ from muniment.events.memory_items import MemoryPlane
 from muniment.log.port import Reader
 from muniment.memory.fold import MemoryItem
 from muniment.memory.kinds import NAMED_PLANES, kind_named
-from muniment.memory.likeness import normalised
+from muniment.memory.likeness import words_in
 from muniment.operations.memory.selection import ItemFilter, ItemSelection, items_of
 from muniment.projections.notebooks import ItemGroup
 
@@ -27,7 +26,6 @@ BESIDE: dict[str, tuple[str, ...]] = {
     "turn": ("conversation", "channel"),
     "words": ("token",),
 }
-_WORD = re.compile(r"\w+")
 
 
 class ForgetTarget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -83,7 +81,7 @@ def items_meant(session: Session, reader: Reader, subject: str, target: ForgetTa
             if any((source.channel, source.conversation, source.turn) == named for source in item.evidence):
                 yield item
     else:
-        words = set(_WORD.findall(normalised(target.words or "")))
+        words = words_in(target.words)
         if not words:
             raise InvalidInput(at="target.words", problem="empty")
         yield from (item for item in _all(session, reader, subject, ()) if words <= _words(item))
@@ -126,5 +124,5 @@ def _words(item: MemoryItem) -> set[str]:
     if item.content is None or item.text is None:
         return set()
     said = item.content
-    texts = (said.topic, item.text, said.title, said.summary, said.note, *said.keywords, *said.tags, *said.entities)
-    return {word for text in texts if text is not None for word in _WORD.findall(normalised(text))}
+    named = (said.topic, item.text, said.title, said.summary, said.note)
+    return words_in(*named, *said.keywords, *said.tags, *said.entities)

@@ -14,7 +14,7 @@ from muniment.memory.kinds import WHOLE, kind_named
 from muniment.memory.merging import Incoming, is_repeat, rests_on
 from muniment.memory.policies import Statement
 from muniment.operations.memory.item_sources import Derived, derived_from
-from muniment.operations.memory.source_phases import is_gone, source_phase
+from muniment.operations.memory.source_phases import SourcePhases, is_gone
 from muniment.operations.provenance.derivations import PreparedDerivation
 from muniment.projections.notebooks import ItemGroup
 from muniment.space.space import Space
@@ -60,7 +60,7 @@ class PreparedItem(NamedTuple):
 
     def rests_on_nothing_hidden(self, space: Space, reader: Reader) -> bool:
         """Tell whether the words of all turns that it rests on are still shown to somebody."""
-        return not any(is_gone(source_phase(space, reader, link.body.source)) for link in self.derivations)
+        return not SourcePhases(space, reader).rests_on_gone(link.body.source for link in self.derivations)
 
     @property
     def incoming(self) -> Incoming:

@@ -71,13 +71,13 @@ class SourcePhases:
             return Phase.ERASED
         return phase_of(sequence, changes.steps)
 
-    def is_gone(self, item: MemoryItem) -> bool:
-        """Tell whether nobody is shown the words of some turn that an item rests on any more."""
-        return any(is_gone(self.phase(source)) for source in item.evidence)
+    def rests_on_gone(self, sources: Iterable[SourceEvidence]) -> bool:
+        """Tell whether nobody is shown the words of one of these turns any more."""
+        return any(is_gone(self.phase(source)) for source in sources)
 
     def hides_retelling(self, item: MemoryItem) -> bool:
         """Tell whether an item retells turns and nobody is shown the words of some of them any more."""
-        return item.plane in RETELLING and self.is_gone(item)
+        return item.plane in RETELLING and self.rests_on_gone(item.evidence)
 
     def _conversation(self, key: ConversationKey) -> ConversationNow | None:
         names = (key.channel, key.conversation)
@@ -96,26 +96,6 @@ class SourcePhases:
         return self._sequences[names]
 
 
-def source_phase(space: Space, reader: Reader, source: SourceEvidence) -> Phase:
-    """Return what is left of one turn, or of a message of it."""
-    return SourcePhases(space, reader).phase(source)
-
-
-def place_of(space: Space, reader: Reader, source: SourceEvidence) -> SourcePlace | None:
-    """Return where a source is, or None where an archive took the place of the conversation, without this turn."""
-    return SourcePhases(space, reader).place(source)
-
-
-def is_retelling_hidden(space: Space, reader: Reader, item: MemoryItem) -> bool:
-    """Tell whether an item retells turns and nobody is shown the words of some of them any more."""
-    return SourcePhases(space, reader).hides_retelling(item)
-
-
 def is_gone(phase: Phase) -> bool:
     """Tell whether nobody is shown the words of a turn any more."""
     return phase is Phase.ERASED or phase in MASKED_PHASES
-
-
-def rests_on_gone(space: Space, reader: Reader, sources: Iterable[SourceEvidence]) -> bool:
-    """Tell whether nobody is shown the words of one of these turns any more."""
-    return any(is_gone(source_phase(space, reader, source)) for source in sources)

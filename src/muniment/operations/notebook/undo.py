@@ -20,7 +20,7 @@ from muniment.memory.fold import MemoryItem, folded
 from muniment.memory.undoing import Undoing, UndoObstacle, undoing
 from muniment.operations.memory.item_changes import retire_item, revise_item
 from muniment.operations.memory.item_sources import owned_by
-from muniment.operations.memory.source_phases import is_retelling_hidden
+from muniment.operations.memory.source_phases import SourcePhases
 from muniment.space.space import Space
 
 
@@ -107,12 +107,12 @@ def _with_free_slots(space: Space, reader: Reader, steps: list[ToUndo]) -> tuple
     leaving = {item.id for item, told in steps if told.retired not in {None, Retirement.RESTORED}}
     kept = [step for step in steps if step.undoing.retired is not Retirement.RESTORED]
     conflicts: list[UndoConflict] = []
-    taken: set[bytes] = set()
+    taken, sources = set[bytes](), SourcePhases(space, reader)
     coming = [step for step in steps if step.undoing.retired is Retirement.RESTORED]
     for step in sorted(coming, key=lambda step: -step.item.position):
         item = step.item
         slot = space.notebooks.slot_of(item)
-        if is_retelling_hidden(space, reader, item):
+        if sources.hides_retelling(item):
             conflicts.append(UndoConflict(item=item.id, reason=UndoObstacle.SOURCE_HIDDEN))
         elif slot in taken or any(other.id not in leaving for other in _in_use(space, reader, slot)):
             conflicts.append(UndoConflict(item=item.id, reason=UndoObstacle.SLOT_TAKEN))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
@@ -16,7 +15,7 @@ from muniment.governance.item_visibility import hides_item
 from muniment.governance.views import Reason, View
 from muniment.log.port import Reader
 from muniment.memory.fold import EvidenceState, ItemChange, MemoryItem
-from muniment.memory.likeness import normalised
+from muniment.memory.likeness import words_in
 from muniment.memory.merging import in_use
 from muniment.memory.skills import SKILL_PREFIX, SkillStatus, is_skill_name, skill_status
 from muniment.operations.memory.list_items import ItemRevision, changes_of, history_of
@@ -24,7 +23,6 @@ from muniment.operations.memory.selection import ItemFilter, ItemSelection, item
 from muniment.operations.memory.shown_item import ItemShower, ShownEvidence, ShownItem
 
 ALL_SKILLS = ItemSelection(planes=[MemoryPlane.RUNTIME_SKILL], state=ItemFilter.ALL)
-_WORD = re.compile(r"\w+")
 
 
 class ListedSkill(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -127,7 +125,7 @@ def list_skills(session: Session, subject: SubjectId, query: SkillQuery, view: V
             (skill_status(item), _updated_ms(item, changes.get(item.number, [])), shower.shown(item))
             for item in visible
         ]
-    words = set(_WORD.findall(normalised(query.words or "")))
+    words = words_in(query.words)
     asked = [each for each in shown if each[0] in query.statuses]
     found = [(status, at_ms, item) for status, at_ms, item in asked if words <= _words(item)]
     found.sort(key=lambda each: (-each[1], each[2].position))
@@ -222,5 +220,4 @@ def _summary(shown: ShownItem, status: SkillStatus, updated_ms: int) -> ListedSk
 def _words(shown: ShownItem) -> set[str]:
     """Return the words of a skill that the view shows, and those of its name."""
     texts = (shown.name, shown.title, shown.topic, shown.summary, shown.text, *shown.keywords, *shown.tags)
-    said = " ".join(text for text in texts if text is not None).replace("_", " ")
-    return set(_WORD.findall(normalised(said))) | set(_WORD.findall(normalised(shown.name or "")))
+    return words_in(shown.name, *(text.replace("_", " ") for text in texts if text is not None))

@@ -6,7 +6,6 @@ count tells of words that it hides. Of an item whose turn was masked or erased n
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 from msgspec import Struct
@@ -19,7 +18,7 @@ from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.item_visibility import hides_item
 from muniment.governance.views import View
 from muniment.memory.fold import EvidenceState
-from muniment.memory.likeness import normalised
+from muniment.memory.likeness import words_in
 from muniment.memory.skills import skill_status
 from muniment.operations.memory.selection import ItemFilter, ItemSelection, items_of
 from muniment.operations.memory.shown_item import ItemShower, ShownItem
@@ -28,7 +27,6 @@ from muniment.operations.tools.register import RegistryList, list_registries
 
 LENGTH_MAX = 1_000_000  # characters
 EVERY_ITEM = ItemSelection(state=ItemFilter.ALL)
-_WORD = re.compile(r"\w+")
 
 
 class PlaneCounts(Struct, frozen=True, kw_only=True):
@@ -83,7 +81,7 @@ def inspect_memory(
         visible = [item for item in found if hides_item(view, item.privacy) is None]
         shower = ItemShower(space, reader, view)
         shown = [(item, shower.shown(item)) for item in visible]
-    words = set(_WORD.findall(normalised(query or "")))
+    words = words_in(query)
     used = [one for item, one in shown if item.holds_at(now_ms)]
     matching = [one for one in used if words <= _words(one)]
     telling = [one for one in matching if one.text is not None and one.state is not EvidenceState.NEEDS_REVIEW]
@@ -142,5 +140,5 @@ def _written(items: list[ShownItem], length_max: int) -> tuple[str, list[ShownIt
 
 
 def _words(shown: ShownItem) -> set[str]:
-    texts = (shown.topic, shown.text, shown.title, shown.summary, *shown.keywords, *shown.tags, *shown.entities)
-    return {word for text in texts if text is not None for word in _WORD.findall(normalised(text))}
+    named = (shown.topic, shown.text, shown.title, shown.summary)
+    return words_in(*named, *shown.keywords, *shown.tags, *shown.entities)

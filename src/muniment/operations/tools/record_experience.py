@@ -6,8 +6,6 @@ of the item, with links from the turns that it rests on now, in the same transac
 
 from __future__ import annotations
 
-from functools import partial
-
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -29,7 +27,7 @@ from muniment.operations.memory.item_changes import revise_item
 from muniment.operations.memory.item_sources import Derived, append_links
 from muniment.operations.memory.item_writes import record_item
 from muniment.operations.memory.prepared_items import EVIDENCE_HIDDEN, PreparedItem, Writing
-from muniment.operations.memory.source_phases import rests_on_gone
+from muniment.operations.memory.source_phases import SourcePhases
 from muniment.operations.tools.feedback import PreparedExperience, RefusedFeedback
 from muniment.space.space import Space
 
@@ -83,7 +81,7 @@ def _decided(space: Space, reader: Reader, prepared: PreparedExperience) -> tupl
         return verdict, None
     history = space.notebooks.in_slot(reader, item.slot)
     change = experience_change(
-        history, item.incoming.sources, prepared.observations, partial(rests_on_gone, space, reader)
+        history, item.incoming.sources, prepared.observations, SourcePhases(space, reader).rests_on_gone
     )
     if change.step is ExperienceStep.FORGOTTEN:
         return replace(verdict, reason=change.step.value), None
