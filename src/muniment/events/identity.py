@@ -63,6 +63,13 @@ class ConversationKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     space: Annotated[SpaceName | None, Meta(description="Name of the open space; may be left out.")] = None
 
 
+def check_given(*names: tuple[str, str | None]) -> None:
+    """Refuse what is given and is no canonical name; each with its path in the request before it."""
+    for at, name in names:
+        if name is not None:
+            check_name(name, at=at)
+
+
 def check_name(text: str, *, at: str) -> None:
     """Refuse text that is no canonical name; `at` is its path in the request."""
     if not text:

@@ -88,6 +88,12 @@ def limit_of_replay(limit: int) -> int:
     return 1 if limit == 0 else limit
 
 
+def check_limit(limit: int, limit_max: int) -> None:
+    """Refuse a list of nothing, and one that is longer than any."""
+    if not 1 <= limit <= limit_max:
+        raise InvalidInput(at="limit", problem="out_of_range", limit=limit_max, found=limit)
+
+
 def limit_of_query(limit: int, limit_max: int) -> int:
     """Return how much a page holds at most; a page of nothing is refused."""
     if limit <= 0:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from muniment.errors import InvalidInput, LimitExceeded
-from muniment.events.identity import check_name
+from muniment.events.identity import check_given, check_name
 from muniment.events.memory_items import MemoryPlane
 from muniment.memory.audience import audience_flaw
 from muniment.memory.candidate import Candidate, ItemAudience
@@ -31,9 +31,7 @@ def check_candidates(session: Session, candidates: list[Candidate]) -> None:
 def check_candidate(session: Session, candidate: Candidate, at: str) -> None:
     """Refuse malformed names, subjects that the caller may not speak for, and statements that are too long."""
     session.access.require_subjects(candidate.subject)
-    for name, text in (("subject", candidate.subject), ("id", candidate.id), ("origin", candidate.origin)):
-        if text is not None:
-            check_name(text, at=f"{at}.{name}")
+    check_given((f"{at}.subject", candidate.subject), (f"{at}.id", candidate.id), (f"{at}.origin", candidate.origin))
     check_audience(candidate.audience, candidate.plane, candidate.subject, f"{at}.audience")
     limit, size = session.space.limits.item_bytes_max, sum(len(text.encode()) + 1 for text in _texts(candidate))
     if size > limit:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from muniment.declaration.operation import JudgedReport
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, Kind, LimitExceeded
-from muniment.events.identity import SubjectId, check_name
+from muniment.events.identity import SubjectId, check_given
 from muniment.formats.reading.memory_folders import MemoryFile, memory_files
 from muniment.formats.reading.memory_notes import FlawedNote, NotedStatement, memory_notes
 from muniment.governance.views import View
@@ -96,9 +96,7 @@ class NotesImport(Struct, frozen=True, kw_only=True):
 def import_notes(session: Session, given: Sequence[BinaryIO | Path], asked: NotesImport) -> MemoryImport:
     """Import all files; each batch of statements is one step, and a repeat adds nothing."""
     session.access.require_subjects(asked.subject)
-    for at, name in (("subject", asked.subject), ("requester", asked.requester), ("run", asked.run)):
-        if name is not None:
-            check_name(name, at=at)
+    check_given(("subject", asked.subject), ("requester", asked.requester), ("run", asked.run))
     files = [_imported(session, file, asked) for file in memory_files(given)]
     return MemoryImport(
         dry_run=asked.dry_run,

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from muniment.declaration.session import Session
-from muniment.errors import InvalidInput, UnknownPlace
+from muniment.errors import UnknownPlace
 from muniment.events.identity import SubjectId, check_name
 from muniment.events.memory_items import ItemRetired, ItemRevised
 from muniment.governance.covered_turns import CoveredTurns
@@ -17,9 +17,11 @@ from muniment.governance.views import Reason, View
 from muniment.log.port import Reader
 from muniment.memory.fold import ItemChange, MemoryItem
 from muniment.operations.memory.item_changes import stream_of
+from muniment.operations.memory.item_page import item_page
 from muniment.operations.memory.item_sources import known_to
 from muniment.operations.memory.selection import ItemSelection, items_of
 from muniment.operations.memory.shown_item import ItemShower, ShownItem
+from muniment.operations.page import check_limit
 
 
 class ListedItems(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -71,22 +73,19 @@ def list_items(
     session: Session, subject: SubjectId, selection: ItemSelection, view: View, limit: int, after: int | None
 ) -> ListedItems:
     """Return a page of the items of a subject."""
-    space, longest = session.space, session.space.limits.report_items_max
+    space = session.space
     check_name(subject, at="subject")
     session.access.require_subjects(subject)
     session.access.require_view(view)
-    if not 1 <= limit <= longest:
-        raise InvalidInput(at="limit", problem="out_of_range", limit=longest, found=limit)
+    check_limit(limit, space.limits.report_items_max)
     with space.ledger.reader() as reader:
-        found = list(items_of(space, reader, subject, selection))
-        visible = [item for item in found if hides_item(view, item.privacy) is None]
-        page = [item for item in visible if after is None or item.position > after]
+        page = item_page(list(items_of(space, reader, subject, selection)), view, limit, after)
         shower = ItemShower(space, reader, view, session.access.subject)
         return ListedItems(
-            items=[shower.shown(item) for item in page[:limit]],
-            total=len(visible),
-            withheld=len(found) - len(visible),
-            next_after=page[limit - 1].position if len(page) > limit else None,
+            items=[shower.shown(item) for item in page.items],
+            total=page.total,
+            withheld=page.withheld,
+            next_after=page.next_after,
         )
 
 

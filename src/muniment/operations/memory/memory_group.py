@@ -17,7 +17,7 @@ from muniment.declaration.operation import (
     sources_of,
 )
 from muniment.declaration.session import Session
-from muniment.events.identity import SubjectId, check_name
+from muniment.events.identity import SubjectId, check_given
 from muniment.governance.views import View
 from muniment.memory.amendment import Amendment
 from muniment.memory.candidate import Candidate
@@ -171,9 +171,7 @@ class MemoryGroup(Group):
         is not accepted, with reason `target_not_found`. Of two at once, one wins. Raises `log.conflict` when the item
         has another revision than `expected`, and `request.invalid`.
         """
-        for at, name in (("item", item), ("run", run)):
-            if name is not None:
-                check_name(name, at=at)
+        check_given(("item", item), ("run", run))
         request = requested(self._session, reason, requester)
         asked = AskedAmendment(item=item, amendment=amendment, request=request, expected=expected, run=run)
         return amend(self._session, asked, dry_run=dry_run)

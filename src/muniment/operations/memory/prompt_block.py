@@ -14,7 +14,7 @@ from itertools import chain
 
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput
-from muniment.events.identity import SubjectId, check_name
+from muniment.events.identity import SubjectId, check_given
 from muniment.governance.views import View
 from muniment.kernel.times import written
 from muniment.memory.memory_block import BlockEntry, BlockSection, MemoryBlock, Offer, TextCounter, memory_block
@@ -71,17 +71,12 @@ class JoinedEntries:
 def prompt_block(session: Session, asked: AskedBlock, view: View) -> PromptBlock:
     """Return the block of a subject."""
     composition = asked.composition
-    check_name(asked.subject, at="subject")
+    check_given(("subject", asked.subject))
     session.access.require_subjects(asked.subject)
     session.access.require_view(view)
     if asked.budget_tokens < 0:
         raise InvalidInput(at="budget_tokens", problem="negative", found=asked.budget_tokens)
-    for at, name in (
-        ("composition.channel", composition.channel),
-        ("composition.conversation", composition.conversation),
-    ):
-        if name is not None:
-            check_name(name, at=at)
+    check_given(("composition.channel", composition.channel), ("composition.conversation", composition.conversation))
     hits = _recalled(session, asked, view)
     recent = (
         [] if composition.key is None else recent_messages(session, composition.key, view, composition.recent_messages)

@@ -6,12 +6,12 @@ import re
 from typing import NamedTuple
 
 from muniment.declaration.session import Session
-from muniment.errors import InvalidInput
-from muniment.events.identity import check_name
+from muniment.events.identity import check_given
 from muniment.events.message import Role, TextPart
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
 from muniment.operations.memory.recall_report import AskedRecall
+from muniment.operations.page import check_limit
 from muniment.operations.transcripts.timeline import LATEST, TimelineRequest, timeline
 from muniment.ranking.words import COMMON
 from muniment.search.query import without_syntax
@@ -32,19 +32,13 @@ class Wording(NamedTuple):
 
 def check_asked(session: Session, asked: AskedRecall, view: View) -> None:
     """Refuse malformed names, a limit out of range, and what the caller may not ask."""
-    names = (
-        ("subject", asked.subject),
-        ("scope.channel", asked.scope.channel),
-        ("scope.conversation", asked.scope.conversation),
+    scope = asked.scope
+    check_given(
+        ("subject", asked.subject), ("scope.channel", scope.channel), ("scope.conversation", scope.conversation)
     )
-    for at, name in names:
-        if name is not None:
-            check_name(name, at=at)
     session.access.require_subjects(asked.subject)
     session.access.require_view(view)
-    longest = session.space.limits.page_turns_max
-    if not 1 <= asked.limit <= longest:
-        raise InvalidInput(at="limit", problem="out_of_range", limit=longest, found=asked.limit)
+    check_limit(asked.limit, session.space.limits.page_turns_max)
 
 
 def worded(session: Session, asked: AskedRecall, view: View) -> Wording:

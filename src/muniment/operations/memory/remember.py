@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from muniment.declaration.session import Session
 from muniment.events.changes import LifecycleRequest
-from muniment.events.identity import check_name
+from muniment.events.identity import check_given
 from muniment.events.memory_items import ItemRetired, Retirement
 from muniment.ledger.ledger import Writer
 from muniment.memory.candidate import Candidate
@@ -49,9 +49,7 @@ def remember(
     """Decide about candidates and record what is accepted."""
     space = session.space
     check_candidates(session, candidates)
-    for at, name in (("requester", requester), ("run", run)):
-        if name is not None:
-            check_name(name, at=at)
+    check_given(("requester", requester), ("run", run))
     writing = Writing(requester, run, space.sources.clock.now_ms())
     with space.ledger.reader() as reader:
         prepared = [

@@ -9,15 +9,15 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from muniment.declaration.session import Session
-from muniment.errors import InvalidInput
 from muniment.events.identity import SubjectId, check_name
 from muniment.events.memory_items import EntryRole, Retirement
 from muniment.governance.covered_turns import CoveredTurns
-from muniment.governance.item_visibility import hides_item
 from muniment.governance.views import View
 from muniment.log.port import Reader
 from muniment.memory.fold import MemoryItem
+from muniment.operations.memory.item_page import item_page
 from muniment.operations.memory.shown_item import ItemShower, ShownItem
+from muniment.operations.page import check_limit
 from muniment.space.space import Space
 
 
@@ -65,22 +65,20 @@ class ProposalPage(NamedTuple):
 
 def list_proposals(session: Session, subject: SubjectId, view: View, page: ProposalPage) -> ListedProposals:
     """Return a page of the proposals about a subject."""
-    space, longest = session.space, session.space.limits.report_items_max
+    space = session.space
     check_name(subject, at="subject")
     session.access.require_subjects(subject)
     session.access.require_view(view)
-    if not 1 <= page.limit <= longest:
-        raise InvalidInput(at="limit", problem="out_of_range", limit=longest, found=page.limit)
+    check_limit(page.limit, space.limits.report_items_max)
     with space.ledger.reader() as reader:
         found = sorted(_proposals(space, reader, subject, page.state), key=lambda entry: entry.position)
-        visible = [entry for entry in found if hides_item(view, entry.privacy) is None]
-        rest = [entry for entry in visible if page.after is None or entry.position > page.after]
+        chosen = item_page(found, view, page.limit, page.after)
         shower = ItemShower(space, reader, view, session.access.subject)
         return ListedProposals(
-            proposals=[_shown(shower, entry) for entry in rest[: page.limit]],
-            total=len(visible),
-            withheld=len(found) - len(visible),
-            next_after=rest[page.limit - 1].position if len(rest) > page.limit else None,
+            proposals=[_shown(shower, entry) for entry in chosen.items],
+            total=chosen.total,
+            withheld=chosen.withheld,
+            next_after=chosen.next_after,
         )
 
 

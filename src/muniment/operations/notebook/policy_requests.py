@@ -16,7 +16,15 @@ from msgspec.structs import replace
 from muniment.declaration.session import Session
 from muniment.errors import AccessDenied, InvalidInput, LimitExceeded
 from muniment.events.changes import LifecycleRequest
-from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationId, ConversationKey, SubjectId, check_name
+from muniment.events.identity import (
+    DEFAULT_CHANNEL,
+    Channel,
+    ConversationId,
+    ConversationKey,
+    SubjectId,
+    check_given,
+    check_name,
+)
 from muniment.events.memory_governance import MemoryPolicySet, PolicyAction, PolicySelector
 from muniment.events.memory_items import (
     EntryRole,
@@ -129,14 +137,10 @@ def asked_policy(
     kind = None if selector.kind is None else kind_named(selector.kind)
     if selector.kind is not None and kind is None:
         raise InvalidInput(at="selector.kind", problem="unknown")
-    if selector.subject is not None:
-        check_name(selector.subject, at="selector.subject")
-    if selector.conversation is not None:
-        check_name(selector.conversation, at="selector.conversation")
-    if selector.channel is not None:
-        check_name(selector.channel, at="selector.channel")
-        if selector.conversation is None:
-            raise InvalidInput(at="selector.channel", problem="not_taken")
+    for name in ("subject", "conversation", "channel"):
+        check_given((f"selector.{name}", getattr(selector, name)))
+    if selector.channel is not None and selector.conversation is None:
+        raise InvalidInput(at="selector.channel", problem="not_taken")
     if session.access.subject not in {None, selector.subject}:
         raise AccessDenied(at="subject")
     topic = _checked_topic(selector)

@@ -7,20 +7,20 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from muniment.declaration.session import Session
-from muniment.errors import InvalidInput, UnknownPlace
+from muniment.errors import UnknownPlace
 from muniment.events.identity import SubjectId, check_name
 from muniment.events.memory_items import MemoryPlane, Retirement
 from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.item_visibility import hides_item
 from muniment.governance.views import Reason, View
-from muniment.log.port import Reader
 from muniment.memory.fold import EvidenceState, ItemChange, MemoryItem
 from muniment.memory.likeness import words_in
-from muniment.memory.merging import in_use
-from muniment.memory.skills import SKILL_PREFIX, SkillStatus, is_skill_name, skill_status
+from muniment.memory.skills import SkillStatus, skill_status
 from muniment.operations.memory.list_items import ItemRevision, changes_of, history_of
 from muniment.operations.memory.selection import ItemFilter, ItemSelection, items_of
 from muniment.operations.memory.shown_item import ItemShower, ShownEvidence, ShownItem
+from muniment.operations.page import check_limit
+from muniment.operations.skills.skill_lookup import check_skill, lineage_of, present_skill
 
 ALL_SKILLS = ItemSelection(planes=[MemoryPlane.RUNTIME_SKILL], state=ItemFilter.ALL)
 
@@ -105,12 +105,11 @@ class SkillQuery(Struct, frozen=True, kw_only=True):
 
 def list_skills(session: Session, subject: SubjectId, query: SkillQuery, view: View) -> SkillsPage:
     """Return the skills of a subject, each once, as it is now."""
-    space, longest = session.space, session.space.limits.report_items_max
+    space = session.space
     check_name(subject, at="subject")
     session.access.require_subjects(subject)
     session.access.require_view(view)
-    if not 1 <= query.limit <= longest:
-        raise InvalidInput(at="limit", problem="out_of_range", limit=longest, found=query.limit)
+    check_limit(query.limit, space.limits.report_items_max)
     with space.ledger.reader() as reader:
         present: dict[str, MemoryItem] = {}
         for item in items_of(space, reader, subject, ALL_SKILLS):  # the newest last
@@ -163,25 +162,6 @@ def show_skill(session: Session, subject: SubjectId, name: str, view: View) -> S
             lineage=list(_former(lineage, item, view)),
             revisions=list(history_of(shower, item, changes)),
         )
-
-
-def check_skill(session: Session, subject: SubjectId, name: str) -> None:
-    """Refuse a malformed subject or one that the caller may not speak for, and a name that is none of a skill."""
-    check_name(subject, at="subject")
-    session.access.require_subjects(subject)
-    if not is_skill_name(name):
-        raise InvalidInput(at="name", problem="no_skill_name", choices=[SKILL_PREFIX])
-
-
-def lineage_of(session: Session, reader: Reader, subject: SubjectId, name: str) -> list[MemoryItem]:
-    """Return what is and what was known under the name of a skill, the newest first."""
-    notebooks = session.space.notebooks
-    return notebooks.in_slot(reader, notebooks.named_slot(subject, MemoryPlane.RUNTIME_SKILL, name))
-
-
-def present_skill(lineage: list[MemoryItem]) -> MemoryItem | None:
-    """Return the skill that is in use, or else the last one that was not forgotten."""
-    return in_use(lineage) or next((item for item in lineage if item.text is not None), None)
 
 
 def _former(lineage: list[MemoryItem], present: MemoryItem, view: View) -> Iterator[FormerSkill]:

@@ -19,16 +19,8 @@ from muniment.memory.skills import DisableSkill, EditSkill, EnableSkill, SkillCh
 from muniment.operations.memory.amend import AmendReport, AskedAmendment, amend, unknown_target
 from muniment.operations.parameters import Requester, ThroughView, Why, requested
 from muniment.operations.skills.mounted_skills import MountedSkills, mounted
-from muniment.operations.skills.skill_pages import (
-    SkillDetail,
-    SkillQuery,
-    SkillsPage,
-    check_skill,
-    lineage_of,
-    list_skills,
-    present_skill,
-    show_skill,
-)
+from muniment.operations.skills.skill_lookup import check_skill, lineage_of, present_skill
+from muniment.operations.skills.skill_pages import SkillDetail, SkillQuery, SkillsPage, list_skills, show_skill
 
 OfSubject = Annotated[SubjectId, Meta(description="Subject of the skill.")]
 SkillName = Annotated[str, Meta(description="Name of the skill, as `runtime_skill__deploy`.")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from muniment.declaration.session import Session
-from muniment.errors import AccessDenied, Conflict, InvalidInput, UnknownPlace
+from muniment.errors import AccessDenied, Conflict, UnknownPlace
 from muniment.events.changes import LifecycleRequest
 from muniment.events.identity import check_name
 from muniment.events.records import EventKind
@@ -23,6 +23,7 @@ from muniment.memory.tool_registry import (
     record_of,
     tools_of,
 )
+from muniment.operations.page import check_limit
 from muniment.operations.tools import registries
 from muniment.operations.tools.registries import KnownRegistry, every_registry, known_registry, may_know, registered_for
 
@@ -126,9 +127,7 @@ def remove(session: Session, registry: str, request: LifecycleRequest) -> Regist
 
 def list_registries(session: Session, limit: int) -> RegistryList:
     """Return the registries that the caller may know of."""
-    longest = session.space.limits.report_items_max
-    if not 1 <= limit <= longest:
-        raise InvalidInput(at="limit", problem="out_of_range", limit=longest, found=limit)
+    check_limit(limit, session.space.limits.report_items_max)
     with session.space.ledger.reader() as reader:
         found = [_listed(known) for known in every_registry(session, reader)]
     return RegistryList(registries=found[:limit], total=len(found), left_out=max(0, len(found) - limit))
