@@ -21,15 +21,12 @@ from muniment.errors import InvalidInput, Kind, LimitExceeded
 from muniment.events.identity import SubjectId, check_given
 from muniment.formats.reading.memory_folders import MemoryFile, memory_files
 from muniment.formats.reading.memory_notes import FlawedNote, NotedStatement, memory_notes
-from muniment.governance.views import View
 from muniment.memory.candidate import Candidate
-from muniment.memory.likeness import normalised
 from muniment.memory.merging import MergeReason
 from muniment.operations.memory.candidate_checks import check_candidate
 from muniment.operations.memory.candidate_decisions import ALREADY_RECORDED
-from muniment.operations.memory.noted_candidates import candidate_of
+from muniment.operations.memory.noted_candidates import candidate_of, known_outcome
 from muniment.operations.memory.remember import remember
-from muniment.operations.memory.shown_item import ItemShower
 
 REPORTED_MAX = 100  # lines of a file in each list; counts are always whole
 RECORDED, DUPLICATES, REFUSED = "recorded", "duplicates", "refused"
@@ -139,8 +136,11 @@ def _outcomes(
     size = session.space.limits.candidates_max
     for start in range(0, len(statements), size):
         batch: list[tuple[NotedStatement, Candidate]] = []
-        for statement in statements[start : start + size]:
-            candidate, known = candidate_of(statement, origin, asked.subject), _known(session, statement, asked.subject)
+        chosen = statements[start : start + size]
+        with session.space.ledger.reader() as reader:
+            outcomes = [known_outcome(session.space, reader, statement, asked.subject) for statement in chosen]
+        for statement, known in zip(chosen, outcomes, strict=True):
+            candidate = candidate_of(statement, origin, asked.subject)
             if isinstance(known, str):
                 yield statement, known
                 continue
@@ -156,27 +156,3 @@ def _outcomes(
             report = remember(session, given, asked.requester, asked.run, dry_run=asked.dry_run)
             for (statement, _), decided in zip(batch, report.candidates, strict=True):
                 yield statement, decided.reason
-
-
-def _known(session: Session, statement: NotedStatement, subject: SubjectId) -> str | bool:
-    """Return what becomes of an entry whose item is here; for all others, whether its id may be kept.
-
-    What an entry shows may have markers that a view puts in the place of personal data; that is no change.
-    """
-    own, space = statement.own, session.space
-    if own is None:
-        return True
-    with space.ledger.reader() as reader:
-        item = space.notebooks.item(reader, own.note.id)
-        if item is None:
-            return True
-        if (item.subject, item.plane, item.meta.kind) != (subject, own.note.plane, own.note.kind):
-            return False
-        if item.text is None or item.content is None:
-            return MergeReason.FORGOTTEN.value
-        for view in View:
-            shower = ItemShower(space, reader, view)
-            shown = (shower.text(item.content.topic, subject), normalised(shower.text(item.text, subject)))
-            if shown == (own.topic, normalised(own.text)):
-                return ALREADY_RECORDED
-    return False

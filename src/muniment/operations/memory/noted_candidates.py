@@ -1,4 +1,7 @@
-"""Statements of a file as candidates: somebody vouches for them, and the file is where they come from."""
+"""Statements of a file as candidates: somebody vouches for them, and the file is where they come from.
+
+An entry of a journal may be of an item that is here.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,15 @@ from msgspec.structs import replace
 from muniment.events.identity import SubjectId
 from muniment.events.memory_items import ItemSourceType
 from muniment.formats.reading.memory_notes import NotedStatement
+from muniment.governance.views import View
+from muniment.log.port import Reader
 from muniment.memory.candidate import ACCEPTED, MEDIUM, Candidate, audience_of
 from muniment.memory.kinds import WHOLE
+from muniment.memory.likeness import normalised
+from muniment.memory.merging import MergeReason
+from muniment.operations.memory.candidate_decisions import ALREADY_RECORDED
+from muniment.operations.memory.shown_item import ItemShower
+from muniment.space.space import Space
 
 
 def candidate_of(statement: NotedStatement, origin: str, subject: SubjectId) -> Candidate:
@@ -47,3 +57,24 @@ def candidate_of(statement: NotedStatement, origin: str, subject: SubjectId) -> 
         tags=note.tags,
         entities=note.entities,
     )
+
+
+def known_outcome(space: Space, reader: Reader, statement: NotedStatement, subject: SubjectId) -> str | bool:
+    """Return what becomes of an entry whose item is here; for all others, whether its id may be kept.
+
+    What an entry shows may have markers that a view puts in the place of personal data; that is no change.
+    """
+    own = statement.own
+    item = None if own is None else space.notebooks.item(reader, own.note.id)
+    if own is None or item is None:
+        return True
+    if (item.subject, item.plane, item.meta.kind) != (subject, own.note.plane, own.note.kind):
+        return False
+    if item.text is None or item.content is None:
+        return MergeReason.FORGOTTEN.value
+    for view in View:
+        shower = ItemShower(space, reader, view)
+        shown = (shower.text(item.content.topic, subject), normalised(shower.text(item.text, subject)))
+        if shown == (own.topic, normalised(own.text)):
+            return ALREADY_RECORDED
+    return False
