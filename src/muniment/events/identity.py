@@ -63,6 +63,13 @@ class ConversationKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     space: Annotated[SpaceName | None, Meta(description="Name of the open space; may be left out.")] = None
 
 
+def given_key(conversation: ConversationId | None, channel: Channel | None) -> ConversationKey | None:
+    """Return the key of a conversation that a request may name; without a channel it is in the default one."""
+    return (
+        None if conversation is None else ConversationKey(conversation=conversation, channel=channel or DEFAULT_CHANNEL)
+    )
+
+
 def check_given(*names: tuple[str, str | None]) -> None:
     """Refuse what is given and is no canonical name; each with its path in the request before it."""
     for at, name in names:

@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, LimitExceeded
-from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationId, ConversationKey, check_name
+from muniment.events.identity import Channel, ConversationId, ConversationKey, check_name, given_key
 from muniment.governance.listing import LifecycleFilter
 from muniment.operations.place import Moment, Place, place_of
 from muniment.projections.conversation import Conversation, opened
@@ -50,9 +50,8 @@ def count_activity(
     """Count turns, range by range."""
     if channel is not None:
         check_name(channel, at="channel")
-    key = None
-    if conversation is not None:
-        key = ConversationKey(conversation=conversation, channel=channel or DEFAULT_CHANNEL)
+    key = given_key(conversation, channel)
+    if key is not None:
         session.check_key(key)
     space = session.space
     check_ranges(ranges, space.limits.activity_ranges_max)

@@ -9,7 +9,6 @@ from msgspec import Meta, Struct
 from muniment.errors import ForeignSpace, InvalidInput
 from muniment.events.changes import TurnSpan
 from muniment.events.identity import (
-    DEFAULT_CHANNEL,
     Channel,
     ConversationId,
     ConversationKey,
@@ -17,6 +16,7 @@ from muniment.events.identity import (
     SubjectId,
     TurnId,
     check_name,
+    given_key,
     named_message,
 )
 from muniment.events.memory_items import MemoryPlane
@@ -52,9 +52,7 @@ class Scope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     @property
     def key(self) -> ConversationKey | None:
         """The conversation, if it is about one."""
-        if self.conversation is None:
-            return None
-        return ConversationKey(conversation=self.conversation, channel=self.channel or DEFAULT_CHANNEL)
+        return given_key(self.conversation, self.channel)
 
     def check(self, space: str) -> None:
         """Refuse a scope that says too little or too much, and another space than the one that is open."""

@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 from msgspec import Meta, Struct
 
-from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationId, ConversationKey
+from muniment.events.identity import Channel, ConversationId, ConversationKey, given_key
 from muniment.governance.covered_turns import CoveredTurns
 from muniment.memory.memory_block import SectionReport
 from muniment.memory.recall_weights import RecallPreset
@@ -32,9 +32,7 @@ class BlockComposition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     @property
     def key(self) -> ConversationKey | None:
         """The conversation that goes on, if there is one."""
-        if self.conversation is None:
-            return None
-        return ConversationKey(conversation=self.conversation, channel=self.channel or DEFAULT_CHANNEL)
+        return given_key(self.conversation, self.channel)
 
 
 class PromptBlock(Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationId, ConversationKey, TurnId
+from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId, given_key
 from muniment.events.memory_items import ItemKind, MemoryPlane
 from muniment.events.message import Role
 from muniment.events.references import SourceEvidence
@@ -63,9 +63,7 @@ class RecallScope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     @property
     def key(self) -> ConversationKey | None:
         """The conversation that goes on, if there is one."""
-        if self.conversation is None:
-            return None
-        return ConversationKey(conversation=self.conversation, channel=self.channel or DEFAULT_CHANNEL)
+        return given_key(self.conversation, self.channel)
 
     def goes_on_in(self, source: SourceEvidence) -> bool:
         """Tell whether a turn is one of the conversation that goes on."""
