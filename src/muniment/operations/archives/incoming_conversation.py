@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec.structs import replace
 
 from muniment.events.changes import Transition, TurnLifecycle, TurnSpan, span_of
@@ -21,17 +19,15 @@ from muniment.operations.archives.archived_conversation import ArchivedEvent
 from muniment.operations.archives.document import (
     POSITIONS,
 )
+from muniment.operations.archives.incoming_events import IncomingEvents
 from muniment.operations.archives.replacing import Fenced
-
-if TYPE_CHECKING:
-    from muniment.operations.archives.archive_appender import ArchiveAppender
 
 
 class IncomingConversation:
     """One conversation on its way in."""
 
     def __init__(
-        self, into: ArchiveAppender, key: ConversationKey, stream: int, fences: dict[str, list[Fenced]]
+        self, into: IncomingEvents, key: ConversationKey, stream: int, fences: dict[str, list[Fenced]]
     ) -> None:
         self._into = into
         self._key = key
@@ -116,5 +112,5 @@ class IncomingConversation:
                 )
                 refs = {"turn": turn} if fence.message is None else {"turn": turn, "message": fence.message}
                 self._into.append(event, self._stream, target=turn, refs=refs)
-        self._into.count("turns", self._turns)
-        self._into.count("erased", len(self._fenced))
+        self._into.counts["turns"] += self._turns
+        self._into.counts["erased"] += len(self._fenced)

@@ -17,6 +17,7 @@ from muniment.log.port import Reader, StreamHead
 from muniment.memory.merging import rests_on
 from muniment.operations.archives.document import ArchiveRoot, NotebookLine
 from muniment.operations.archives.forgotten_items import forgotten_items
+from muniment.operations.archives.incoming_events import IncomingEvents
 from muniment.operations.archives.notebook_lines import placed_in
 from muniment.operations.archives.scopes import notebooks_of
 from muniment.operations.lifecycle.scope import NotebookKey
@@ -25,7 +26,6 @@ from muniment.space.space import Space
 
 if TYPE_CHECKING:
     from muniment.ledger.heads import Placed
-    from muniment.operations.archives.archive_appender import ArchiveAppender
     from muniment.operations.archives.archived_conversation import ArchivedEvent
 
 
@@ -37,7 +37,7 @@ def notebooks_here(space: Space, reader: Reader, root: ArchiveRoot) -> list[tupl
 class IncomingNotebook:
     """One notebook on its way in."""
 
-    def __init__(self, into: ArchiveAppender, line: NotebookLine) -> None:
+    def __init__(self, into: IncomingEvents, line: NotebookLine) -> None:
         self._into = into
         self._line = line
         self._notebooks = into.space.notebooks
@@ -62,8 +62,8 @@ class IncomingNotebook:
             body = ItemRetired(request=request, cause=Retirement.FORGOTTEN)
             event = self._into.drafted(EventKind.ITEM_RETIRED, self._into.now_ms, body, Transition.ERASE)
             self._into.append(event, self._stream, target=item, refs={"turn": item})
-        self._into.count("items", self._items)
-        self._into.count("forgotten", len(self._fenced))
+        self._into.counts["items"] += self._items
+        self._into.counts["forgotten"] += len(self._fenced)
 
     def _item(self, archived: ArchivedEvent, meta: ItemMeta) -> None:
         self._items += 1
