@@ -98,6 +98,16 @@ def test_a_query_takes_the_token_of_a_dry_run_which_works_once(world: World) -> 
     assert texts(world) == ["Plays chess"]
 
 
+def test_a_token_confirms_its_own_query_alone(world: World) -> None:
+    """Also where other words match the same items."""
+    world.with_turns(1)
+    remember(world, "Lives in Oslo", id="i-1")
+    token = forget(world, ForgetTarget(words="oslo"), dry_run=True).token
+    other = forget(world, ForgetTarget(words="lives", token=token))
+    assert (other.items, other.changed, other.reason) == (["i-1"], False, "confirmation_differs")
+    assert forget(world, ForgetTarget(words=" OSLO", token=token)).changed
+
+
 @pytest.mark.parametrize("scope", [Scope(subject=SUBJECT), Scope(whole_space="default")])
 def test_a_hold_keeps_items_until_it_is_released(scope: Scope, world: World) -> None:
     world.with_turns(1)

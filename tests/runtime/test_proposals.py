@@ -12,7 +12,7 @@ from muniment.events.memory_items import ItemPrivacy, MemoryPlane
 from muniment.governance.access import Access
 from muniment.governance.views import View
 from muniment.memory.amendment import PinItem, RestoreItem
-from muniment.memory.candidate import ItemAudience, Ruling
+from muniment.memory.candidate import ItemAudience, ItemSource, Ruling
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.selection import ItemFilter
@@ -22,8 +22,8 @@ from muniment.operations.notebook.propose import ProposedCandidate
 from tests.laws.every_key import Keys, opened_by, sealed_values
 from tests.memory.asking import HOME_CITY, amend, forget, listed, remember, size, texts
 from tests.memory.items import candidate
-from tests.turns import SUBJECT
-from tests.worlds import OPERATOR, World, sqlite_world
+from tests.turns import SUBJECT, plain_turn
+from tests.worlds import OPERATOR, World, key_of, sqlite_world
 
 ACCEPT, REJECT = ProposalVerdict.ACCEPT, ProposalVerdict.REJECT
 
@@ -150,6 +150,17 @@ def test_a_forgotten_proposal_does_not_come_back_from_the_same_turns(world: Worl
     assert (proposals(world), decide(world, told.proposal, ACCEPT).reason) == ([], "forgotten")
     assert propose(world).reason == "forgotten"
     assert propose(world, turn=2).changed
+
+
+def test_a_forgotten_proposal_does_not_come_back_from_some_of_its_turns(world: World) -> None:
+    world.with_turns(3)
+    first, second, third = (ItemSource(conversation=key_of(), turn=plain_turn(number).turn) for number in (1, 2, 3))
+    told = propose(world, evidence=[first, second])
+    assert forget(world, ForgetTarget(item=told.proposal)).accepted
+    for evidence in ([first], [second], [second, first]):
+        again = propose(world, evidence=evidence)
+        assert (again.changed, again.reason) == (False, "forgotten")
+    assert propose(world, evidence=[first, third]).changed
 
 
 def test_what_was_forgotten_is_not_proposed_again(world: World) -> None:

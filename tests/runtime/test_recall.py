@@ -18,7 +18,7 @@ from muniment.events.turn import Turn
 from muniment.governance.access import Access
 from muniment.governance.views import Reason, View
 from muniment.kernel.sources import seeded_sources
-from muniment.memory.amendment import CorrectItem, PinItem
+from muniment.memory.amendment import CorrectItem, PinItem, RefreshItem
 from muniment.memory.fold import EvidenceState
 from muniment.memory.recall_weights import COMPONENTS, RecallPreset, RecallWeights
 from muniment.operations.memory.recall_report import (
@@ -89,6 +89,15 @@ def test_items_and_messages_are_in_one_answer_with_what_they_rest_on(ada: World)
     assert (item.topic, item.state, item.confidence) == ("pet", EvidenceState.STABLE_FACT, 0.9)
     assert (message.role, message.speaker) == ("user", SUBJECT)
     assert answer.covered().positions == [item.position, message.position]
+
+
+def test_of_two_that_fit_alike_the_one_that_was_confirmed_last_comes_first(world: World) -> None:
+    world.with_turns(1)
+    for name in ("first", "second"):
+        remember(world, "Keeps bees", topic=name, id=name)
+    assert found(world, "bees", scope=ITEMS) == ["second", "first"]
+    assert amend(world, "first", RefreshItem()).changed
+    assert found(world, "bees", scope=ITEMS) == ["first", "second"]
 
 
 def test_nothing_of_another_subject_is_recalled(ada: World) -> None:

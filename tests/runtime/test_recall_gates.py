@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from muniment.events.identity import SubjectId
+from muniment.events.identity import SubjectId, TurnId
 from muniment.events.memory_items import ItemPrivacy, MemoryPlane
 from muniment.events.turn import Turn
 from muniment.governance.views import Reason, View
-from muniment.memory.candidate import ItemAudience
+from muniment.memory.candidate import ItemAudience, ItemSource
 from muniment.memory.recall_weights import RecallPreset
 from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.recall_report import RecallHit, RecallPlane, RecallRanking, RecallScope
@@ -18,7 +18,7 @@ from tests.memory.asking import forget, remember
 from tests.memory.items import candidate, skill
 from tests.memory.tools import feedback, registry, saw
 from tests.turns import SUBJECT, TALK, answered, asked
-from tests.worlds import World
+from tests.worlds import World, key_of
 
 ITEMS = RecallScope(planes=[plane for plane in RecallPlane if plane is not RecallPlane.TRANSCRIPT])
 
@@ -52,6 +52,14 @@ def test_a_question_in_the_words_of_a_turn_finds_the_item_that_rests_on_it(walk:
     assert hit.components["source"] == 1.0
     assert "lexical" not in hit.components
     assert [source.turn for source in hit.evidence] == ["turn-1"]
+
+
+def test_a_message_lends_nothing_to_what_rests_on_another_message_of_its_turn(walk: World) -> None:
+    key = key_of(TALK)
+    for name, number in (("asked", 0), ("answered", 1)):
+        source = ItemSource(conversation=key, turn=TurnId("turn-1"), message=f"turn-1#{number}")
+        remember(walk, f"Remark {number}", topic=name, id=name, evidence=[source])
+    assert set(ids(walk, "the harbour")) == {"air", "asked"}
 
 
 def test_weights_that_know_only_words_lend_nothing(walk: World) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from muniment.events.changes import Transition
 from muniment.events.identity import SubjectId
-from muniment.events.memory_items import InvalidityGround, ItemPrivacy, Retirement, StaleHint
+from muniment.events.memory_items import InvalidityGround, ItemPrivacy, MemoryPlane, Retirement, StaleHint
 from muniment.governance.access import Access
 from muniment.governance.limits import Limits
 from muniment.governance.views import View
@@ -143,6 +145,33 @@ def test_what_somebody_changed_or_forgot_since_is_left_and_said(world: World) ->
         ("i-1", "slot_taken"),
     ]
     assert (report.retired, texts(world)) == (["i-3"], ["Lives in Rome"])
+
+
+def test_of_two_that_would_come_back_to_one_slot_the_later_one_does(world: World) -> None:
+    world.with_turns(2)
+    wrong = InvalidateItem(ground=InvalidityGround.FACTUALLY_INCORRECT, evidence=EVIDENCE)
+    remember(world, id="i-1")
+    amend(world, "i-1", wrong, run=RUN)
+    remember(world, "Lives in Rome", 2, id="i-2")
+    amend(world, "i-2", wrong, run=RUN)
+    report = undo(world)
+    assert report.restored == ["i-2"]
+    assert [(each.item, each.reason.value) for each in report.conflicts] == [("i-1", "slot_taken")]
+    assert texts(world) == ["Lives in Rome"]
+
+
+@pytest.mark.parametrize("plane", [MemoryPlane.SUMMARY, MemoryPlane.DIARY])
+def test_what_retells_a_masked_turn_is_not_brought_back_by_undoing(plane: MemoryPlane, world: World) -> None:
+    world.with_turns(2)
+    retelling: dict[str, Any] = {"plane": plane, "kind": plane.value}
+    remember(world, "RETOLD", id="s-1", **retelling)
+    assert run(world, "newer", turn=2, id="s-2", **retelling) == "s-2"
+    world.masked(1)
+    report = undo(world)
+    assert (report.retired, report.restored) == (["s-2"], [])
+    assert [(each.item, each.reason.value) for each in report.conflicts] == [("s-1", "source_hidden")]
+    world.request(Transition.UNMASK, 1)
+    assert texts(world) == []
 
 
 def test_an_unknown_run_is_told_and_changes_nothing(world: World) -> None:
