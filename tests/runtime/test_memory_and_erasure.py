@@ -113,6 +113,27 @@ def test_of_one_message_only_what_rests_on_it_goes(world: World) -> None:
     assert (report.memory_items, "alone" in states(world)) == (["message"], True)
 
 
+@pytest.mark.parametrize("plane", [MemoryPlane.SUMMARY, MemoryPlane.DIARY])
+def test_what_retells_a_turn_says_nothing_without_one_of_its_messages(plane: MemoryPlane, world: World) -> None:
+    """LC-13: neither now nor as it was, neither restored nor remembered again; what rests on another message stays."""
+    world.with_turns(2)
+    about: dict[str, Any] = {"plane": plane, "kind": plane.value}
+    remember(world, "RETOLD", id="s-1", evidence=TURNS, **about)
+    answer = [replace(TURNS[0], message="turn-1#1")]
+    remember(world, "of the answer", topic="answer", id="s-2", evidence=answer, **about)
+    then = world.runtime.memory.show("s-1", View.RAW_OWNER).item
+    assert then is not None
+    world.runtime.lifecycle.erase(Scope(conversation=TALK, message="turn-1#0"), "asked for", OPERATOR)
+    assert set(states(world)) == {"s-2"}
+    for as_of_ms in (None, then.recorded_ms):
+        detail = world.runtime.memory.show("s-1", View.RAW_OWNER, as_of_ms)
+        assert "RETOLD" not in str(detail)
+    assert "RETOLD" not in str(listed(world, state=ItemFilter.ALL))
+    assert amend(world, "s-1", RestoreItem()).reason == "source_hidden"
+    again = remember(world, "RETOLD once more", id="s-3", evidence=TURNS, **about)
+    assert (again.changed, again.reason) == (False, "evidence_hidden")
+
+
 def test_a_hold_beats_it(world: World) -> None:
     world.with_turns(2)
     remembered(world)

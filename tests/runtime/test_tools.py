@@ -154,6 +154,9 @@ def test_a_registry_of_somebody_else_is_not_there(world: World) -> None:
         bob.register(registry(owner=SUBJECT, scope=RegistryScope.OWNER), "bob")
     with pytest.raises(Conflict):
         bob.register(registry(owner=BOB, scope=RegistryScope.OWNER), "bob")
+    with pytest.raises(Conflict):  # TL-07: others may know of it, and none of them replaces it
+        bob.register(registry(registry="shared", owner=BOB, scope=RegistryScope.OWNER), "bob")
+    assert world.runtime.tools.show("shared").registry.owner == "host"
     assert bob.register(registry(registry="own", owner=BOB, scope=RegistryScope.OWNER), "bob").changed
     assert bob.remove("own", "why", "bob").changed
 

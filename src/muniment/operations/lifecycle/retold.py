@@ -42,7 +42,7 @@ def _retelling(space: Space, writer: Writer, turns: Turns) -> Iterator[MemoryIte
     """Yield the items in use that retell turns, found by the references in the stream of these."""
     planes, seen = {REFERENCES[plane] for plane in RETELLING}, set[str]()
     for noted in space.transcript.changes(writer.tx, turns.head).noted.get(EventKind.REF_DERIVED, ()):
-        if turns.message is not None and noted.message != turns.message:
+        if turns.message is not None and noted.message not in {None, turns.message}:
             continue
         row = writer.tx.sealed(noted.position) if any(noted.span.overlaps(span) for span in turns.spans) else None
         meta = None if row is None else space.ledger.open(row).meta

@@ -15,6 +15,7 @@ from muniment.log.port import Reader
 from muniment.memory.candidate import Ruling
 from muniment.memory.eviction import evicted
 from muniment.memory.fold import MemoryItem
+from muniment.memory.kinds import RETELLING
 from muniment.memory.merging import Merge, MergeOutcome, MergeReason, in_use, merged
 from muniment.memory.policies import STOPS, SUPPRESSED_BY_POLICY, in_force, stopped_by
 from muniment.operations.memory.prepared_items import EVIDENCE_HIDDEN, PreparedItem, Undecided
@@ -82,7 +83,7 @@ class CandidateDecisions:
 
     def _is_shown(self, prepared: PreparedItem) -> bool:
         """Tell whether the words of all turns that an item rests on are still shown to somebody."""
-        if self._is_prepared_here:
+        if self._is_prepared_here and prepared.candidate.plane not in RETELLING:
             return prepared.rested_on_nothing_hidden
         return prepared.rests_on_nothing_hidden(self._space, self._reader)
 

@@ -60,7 +60,8 @@ class PreparedItem(NamedTuple):
 
     def rests_on_nothing_hidden(self, space: Space, reader: Reader) -> bool:
         """Tell whether the words of all turns that it rests on are still shown to somebody."""
-        return not SourcePhases(space, reader).rests_on_gone(link.body.source for link in self.derivations)
+        sources = SourcePhases(space, reader)
+        return not sources.hides(self.candidate.plane, (link.body.source for link in self.derivations))
 
     @property
     def incoming(self) -> Incoming:

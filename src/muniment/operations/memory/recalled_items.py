@@ -105,7 +105,7 @@ def _candidate(
     asked: AskedRecall,
     now_ms: int,
 ) -> Recalled:
-    gone = [is_gone(sources.phase(source)) for source in item.evidence]
+    gone = [is_gone(phase) for phase in sources.left(item)]
     circumstances = ItemCircumstances(
         state=evidence_state(item, now_ms, is_source_gone=any(gone)),
         sources_shown=gone.count(False),

@@ -104,7 +104,7 @@ class ItemShower:
 
     def shown(self, item: MemoryItem) -> ShownItem:
         """Return an item as the view shows it."""
-        meta, phases = item.meta, [self.sources.phase(source) for source in item.evidence]
+        meta, phases = item.meta, self.sources.left(item)
         tells_origin, owns = self.view in SHOWS_EVIDENCE, self.is_owner(item)
         words = self._words(item, phases)
         return ShownItem(
@@ -169,7 +169,7 @@ class ItemShower:
 
     def hides_words(self, item: MemoryItem) -> bool:
         """Tell whether the words of an item are withheld because those of a turn that it tells again are."""
-        return _withheld(item, map(self.sources.phase, item.evidence)) is not None
+        return _withheld(item, self.sources.left(item)) is not None
 
     def reasons_of(self, turn: SourcePlace) -> tuple[Reason | None, ...]:
         """Return why the view does not show each message of a turn, None for what it shows."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from muniment.events.identity import ConversationKey, TurnId, named_message
+from muniment.events.memory_items import MemoryPlane
 from muniment.events.references import SourceEvidence
 from muniment.governance.phases import MASKED_PHASES, Phase, phase_of
 from muniment.log.port import Reader, StreamHead
@@ -75,9 +76,30 @@ class SourcePhases:
         """Tell whether nobody is shown the words of one of these turns any more."""
         return any(is_gone(self.phase(source)) for source in sources)
 
+    def left(self, item: MemoryItem) -> list[Phase]:
+        """Return what is left of each turn that an item rests on; what retells a turn needs every message of it."""
+        is_retelling = item.plane in RETELLING
+        return [
+            Phase.ERASED if is_retelling and self._has_lost_a_message(source) else self.phase(source)
+            for source in item.evidence
+        ]
+
     def hides_retelling(self, item: MemoryItem) -> bool:
         """Tell whether an item retells turns and nobody is shown the words of some of them any more."""
-        return item.plane in RETELLING and self.rests_on_gone(item.evidence)
+        return item.plane in RETELLING and any(map(is_gone, self.left(item)))
+
+    def hides(self, plane: MemoryPlane, sources: Iterable[SourceEvidence]) -> bool:
+        """Tell whether an item of a plane could not rest on these turns: nobody is shown all that it would tell."""
+        named = list(sources)
+        lost = plane in RETELLING and any(map(self._has_lost_a_message, named))
+        return lost or self.rests_on_gone(named)
+
+    def _has_lost_a_message(self, source: SourceEvidence) -> bool:
+        """Tell whether somebody erased a message of a turn, of which no single message is named."""
+        place = self.place(source)
+        if place is None or place.message is not None:
+            return False
+        return bool(place.conversation.changes.erased.get(place.sequence))
 
     def _conversation(self, key: ConversationKey) -> ConversationNow | None:
         names = (key.channel, key.conversation)

@@ -83,7 +83,7 @@ def register(session: Session, snapshot: RegistrySnapshot, requester: str) -> Re
         writer.flush()  # it may have been registered in the same transaction
         known = known_registry(space, writer.tx, snapshot.registry)
         present = None if known is None else known.registered
-        if present is not None and not may_know(session, present):
+        if present is not None and access.subject not in {None, present.registry.owner}:
             raise Conflict(at="snapshot.registry", problem="taken")
         revision = 1 if known is None else known.revision + 1
         if known is not None and present is not None:
