@@ -49,7 +49,7 @@ def statement(text: str, topic: str, whose: SubjectId, said: tuple[str, TurnId])
 def statements(words: Words, count: int, subjects: int) -> Iterator[Candidate]:
     """Yield candidates of the usual size, about the subjects in turns; some rest on the same turn."""
     for number in range(count):
-        text, about = words.take(ITEM_CHARACTERS), number % subjects
+        text, about = " ".join(words.take(ITEM_CHARACTERS).split()), number % subjects  # no list, which is no statement
         topic = f"item {number} {text[:TOPIC_CHARACTERS]}"
         yield statement(
             text, topic, subject(about), (conversation(about), TurnId(f"turn-{number // subjects // ITEMS_OF_A_TURN}"))
