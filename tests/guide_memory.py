@@ -8,7 +8,7 @@ from muniment.events.memory_governance import PolicyAction
 from muniment.events.memory_items import ItemKind, ItemPrivacy, MemoryPlane
 from muniment.governance.item_visibility import SHOWS_EVIDENCE, SHOWS_PRIVACIES, SHOWS_STATEMENTS
 from muniment.governance.views import View
-from muniment.memory.candidate import RULES, RulingReason
+from muniment.memory.candidate import RULES, Ruling, RulingReason
 from muniment.memory.governance_rules import GOVERNANCE_RULES, SKILL_CHARS_MIN, STEPS_MIN
 from muniment.memory.kinds import KINDS, OTHER_NAMES
 from muniment.memory.merging import MERGE_RULES, MergeReason
@@ -22,7 +22,7 @@ CANDIDATES: dict[RulingReason, str] = {
     RulingReason.SELF_CLAIM: "the assistant says it about itself",
     RulingReason.UNKNOWN_KIND: "its plane has no such kind",
     RulingReason.WITHOUT_SOURCE: "it has no evidence, and nobody attests it",
-    RulingReason.UNJUDGED: "nobody who understands it has judged it",
+    RulingReason.UNJUDGED: "it has no `judgement`",
 }
 GOVERNANCE: dict[RulingReason, str] = {
     RulingReason.NEEDS_FEEDBACK: "it is experience with a tool, which comes from `tools.feedback` alone",
@@ -32,14 +32,14 @@ GOVERNANCE: dict[RulingReason, str] = {
     RulingReason.FORMATTED_DUMP: "it is offered as a statement, and is JSON, a fenced block or mostly markup",
 }
 MERGES: dict[MergeReason, str] = {
-    MergeReason.FORGOTTEN: "an item of the slot was forgotten, and it rests on no other turns than that",
-    MergeReason.FREE_SLOT: "no item is in use there",
+    MergeReason.FORGOTTEN: "an item of the slot was forgotten, and it rests only on the same turns",
+    MergeReason.FREE_SLOT: "no item is in use in the slot",
     MergeReason.SAME_TEXT: "it is the same text, apart from case and blanks",
     MergeReason.SAME_WORDS: "it has the same words",
     MergeReason.OLDER: "it was observed before the item that is there",
     MergeReason.LESS_CONFIDENT: "its confidence is lower",
-    MergeReason.OTHER_PRIVACY: "its privacy is another one",
-    MergeReason.OTHER_AUDIENCE: "other subjects may know of it",
+    MergeReason.OTHER_PRIVACY: "its privacy differs",
+    MergeReason.OTHER_AUDIENCE: "its audience differs",
     MergeReason.DISABLED: "the item that is there is a disabled skill",
     MergeReason.NEWER: "no other rule applies",
 }
@@ -50,21 +50,19 @@ Table = Callable[[Sequence[str], Sequence[Sequence[str]]], str]
 
 def candidate_rules(table: Table) -> str:
     """Return what becomes of a candidate, rule by rule."""
-    stopped = {PolicyAction.SUPPRESS: "suppresses", PolicyAction.PAUSE: "pauses"}
     rows = [[CANDIDATES[rule.reason], rule.ruling, f"`{rule.reason}`"] for rule in RULES]
-    policies = [
-        [f"a policy {stopped[action]} it", ruling, f"`{SUPPRESSED_BY_POLICY}`"] for action, ruling in STOPS.items()
-    ]
-    evidence = ["a turn that it rests on is masked or erased", "refuse", "`evidence_hidden`"]
-    return table(
-        ["if", "decision", "reason"], [*rows, ["no other rule applies", "as judged", "`judged`"], *policies, evidence]
-    )
+    return table(["if", "decision", "reason"], [*rows, ["no other rule applies", "as judged", "`judged`"]])
 
 
 def governance_rules(table: Table) -> str:
-    """Return what is refused of candidates that were accepted, rule by rule."""
-    rows = [[GOVERNANCE[rule.reason], f"`{rule.reason}`"] for rule in GOVERNANCE_RULES]
-    return table(["if", "reason"], rows)
+    """Return what becomes of candidates that were accepted, rule by rule: by their form, policies and evidence."""
+    stopped = {PolicyAction.SUPPRESS: "suppresses", PolicyAction.PAUSE: "pauses"}
+    rows = [[GOVERNANCE[rule.reason], Ruling.REFUSE, f"`{rule.reason}`"] for rule in GOVERNANCE_RULES]
+    policies = [
+        [f"a policy {stopped[action]} it", ruling, f"`{SUPPRESSED_BY_POLICY}`"] for action, ruling in STOPS.items()
+    ]
+    evidence = ["a turn that it rests on is masked or erased", Ruling.REFUSE, "`evidence_hidden`"]
+    return table(["if", "decision", "reason"], [*rows, *policies, evidence])
 
 
 def merge_rules(table: Table) -> str:
