@@ -137,10 +137,8 @@ def test_the_words_of_a_policy_die_with_its_subject_and_the_policy_with_them(tmp
     after = sealed_values(world.store)
     known = keys.used()
     assert opened_by(after, known, b"keptpattern")
-    gone = {value: where for value, where in before.items() if value not in after}
-    for values in (after, gone):
-        assert not opened_by(values, known, b"canarypattern")
-        assert not opened_by(values, known, b"canary why ada")
+    for erased in (b"canarypattern", b"canary why ada"):
+        assert not opened_by(before | after, known, erased)
 
 
 def test_a_pattern_that_nothing_could_erase_is_refused(world: World) -> None:
