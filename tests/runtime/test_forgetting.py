@@ -6,6 +6,9 @@ import io
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from muniment.errors import AccessDenied, ApprovalNeeded, InvalidInput
 from muniment.events.approving import GuardedAct
@@ -25,10 +28,11 @@ from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.item_changes import stream_of
 from muniment.operations.memory.selection import ItemFilter
+from muniment.operations.memory.shown_item import ShownItem
 from tests.memory.asking import HOME_CITY, amend, contents_of, forget, listed, remember, texts
 from tests.memory.items import USE_THE_LIFT, candidate, skill
-from tests.turns import SUBJECT
-from tests.worlds import OPERATOR, FileWorld, World, key_of
+from tests.turns import SUBJECT, TALK
+from tests.worlds import OPERATOR, FileWorld, World, key_of, memory_world
 
 
 def test_what_is_forgotten_is_gone_from_the_file_with_all_its_revisions(lasting: FileWorld) -> None:
@@ -59,6 +63,53 @@ def test_only_what_is_named_is_forgotten(world: World) -> None:
     assert forget(world, ForgetTarget(conversation=key_of().conversation, turn=TurnId("turn-2"))).items == ["i-3"]
     assert forget(world, ForgetTarget(item="i-2")).changed
     assert texts(world) == ["Lives in Oslo", USE_THE_LIFT]
+
+
+WORDS = ("tea", "rome", "walks")
+said = st.tuples(st.sampled_from("ab"), st.lists(st.sampled_from(WORDS), min_size=1, max_size=2), st.integers(1, 2))
+meant = st.one_of(
+    st.integers(0, 5).map(lambda number: ForgetTarget(item=f"i-{number}")),
+    st.sampled_from("ab").map(lambda topic: ForgetTarget(topic=topic, kind="profile")),
+    st.integers(1, 2).map(lambda turn: ForgetTarget(conversation=TALK, turn=TurnId(f"turn-{turn}"))),
+    st.sampled_from(WORDS).map(lambda word: ForgetTarget(words=word)),
+)
+
+
+def state_of(world: World) -> dict[str, ShownItem]:
+    return {item.id: item for item in listed(world, state=ItemFilter.ALL)}
+
+
+def is_meant(item: ShownItem, target: ForgetTarget) -> bool:
+    """Tell whether a target means an item, said in another way than the code does."""
+    if target.turn is not None:
+        return any(source.citation.endswith(f"#turn={target.turn}") for source in item.evidence)
+    if target.words is not None:
+        return target.words in f"{item.topic} {item.text}".split()
+    return item.topic == target.topic if target.item is None else item.id == target.item
+
+
+@settings(max_examples=80)
+@given(st.lists(said, max_size=6), meant)
+def test_forgetting_never_takes_more_than_is_meant(
+    items: list[tuple[str, list[str], int]], target: ForgetTarget
+) -> None:
+    """LT-17, LT-19: exactly the items that a target means lose their words; all others are as they were, and so are turns."""
+    world = memory_world().with_turns(2)
+    for number, (topic, words, turn) in enumerate(items):
+        remember(world, " ".join(words), turn, topic=topic, id=f"i-{number}")
+    before, page = state_of(world), world.runtime.transcripts.replay(key_of(), View.RAW_OWNER)
+    expected = {name for name, item in before.items() if is_meant(item, target)}
+    if target.words is not None:
+        target = replace(target, token=forget(world, target, dry_run=True).token)
+    done = forget(world, target)
+    left = state_of(world)
+    if target.turn is not None and len(expected) > 1:
+        assert (done.changed, done.reason, left) == (False, "ambiguous", before)
+    else:
+        assert (set(before) - set(left), set(done.items)) == (expected, expected)
+        assert left == {name: item for name, item in before.items() if name not in expected}
+    assert world.runtime.transcripts.replay(key_of(), View.RAW_OWNER) == page
+    world.close()
 
 
 UNCLEAR: list[tuple[dict[str, str], str]] = [
