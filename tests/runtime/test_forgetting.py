@@ -93,7 +93,7 @@ def is_meant(item: ShownItem, target: ForgetTarget) -> bool:
 def test_forgetting_never_takes_more_than_is_meant(
     items: list[tuple[str, list[str], int]], target: ForgetTarget
 ) -> None:
-    """LT-17, LT-19: exactly the items that a target means lose their words; all others are as they were, and so are turns."""
+    """LT-17, LT-19: exactly the items that a target means lose their words; all else stays as it was."""
     world = memory_world().with_turns(2)
     for number, (topic, words, turn) in enumerate(items):
         remember(world, " ".join(words), turn, topic=topic, id=f"i-{number}")
