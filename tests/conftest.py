@@ -7,6 +7,7 @@ has looked before; what it finds becomes an `@example`.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -21,6 +22,10 @@ settings.register_profile(
 settings.register_profile("house", settings.get_profile("explore"), derandomize=True)
 settings.register_profile("quick", settings.get_profile("house"), max_examples=10)  # another Python, the same laws
 settings.load_profile("house")
+
+# A shell ignores interrupts for what it runs in the background, and so would the programs that the tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True, scope="session")
