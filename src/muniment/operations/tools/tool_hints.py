@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from msgspec import Struct
 
@@ -45,7 +44,7 @@ class ToolHint(Struct, frozen=True, kw_only=True, omit_defaults=True):
     risks: list[str] = []
     groups: list[str] = []
     text: str | None = None
-    host_execution_required: Literal[True]
+    host_execution_required: bool
 
 
 class RegistryProblem(Struct, frozen=True, kw_only=True):
