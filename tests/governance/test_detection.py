@@ -191,14 +191,17 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("unit", HOSTILE, ids=repr)
-def test_hostile_text_of_a_mebibyte_costs_little(unit: str) -> None:
-    """Every pattern is linear: a mebibyte of near-hits is seconds of work at worst, for all detectors together."""
-    text = (unit * (TEXT_CHARACTERS_MAX // len(unit) + 1))[: TEXT_CHARACTERS_MAX - 5] + "@a.bc"
+def test_hostile_text_costs_little(unit: str) -> None:
+    """Every pattern is linear: near-hits alone are less than 20 seconds for the longest text, for all detectors.
+
+    An eighth of it shows the same: what is not linear takes minutes for that, too.
+    """
+    length = TEXT_CHARACTERS_MAX // 8
+    text = (unit * (length // len(unit) + 1))[: length - 5] + "@a.bc"
     cpu = time.process_time()
     scan(text, EVERYTHING)
-    assert time.process_time() - cpu < 20
+    assert time.process_time() - cpu < 20 / 8
 
 
 def test_no_pattern_can_run_away() -> None:
