@@ -6,6 +6,7 @@ are spelt with dashes; underscores are accepted, too.
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -135,6 +136,7 @@ def _called() -> dict[str, Sequence[str]]:
     return {**called}
 
 
+@functools.cache  # it is asked for more than once in a call
 def _verb(group: str, verb: str, name: str) -> click.Command | None:
     for operation in _operations(group):
         if operation.name == verb:
