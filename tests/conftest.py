@@ -6,8 +6,12 @@ has looked before; what it finds becomes an `@example`.
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import signal
+import sys
+import tempfile
 from collections.abc import Iterator
 
 import pytest
@@ -26,6 +30,15 @@ settings.load_profile("house")
 # A shell ignores interrupts for what it runs in the background, and so would the programs that the tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Whoever wants no bytecode beside the sources has it elsewhere while tests run: they start many programs, and compiling
+# all that one of these imports takes twice as long as what it does. Workers inherit the place.
+if sys.dont_write_bytecode:
+    sys.pycache_prefix = tempfile.mkdtemp(prefix="muniment-bytecode-")
+    sys.dont_write_bytecode = False
+    atexit.register(shutil.rmtree, sys.pycache_prefix, ignore_errors=True)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 
 @pytest.fixture(autouse=True, scope="session")
