@@ -123,7 +123,6 @@ def calls_of(step: Step) -> Calls:
             seen[frame.f_code] += 1
 
     before = sys.getprofile()
-    gc.collect()
     gc.disable()
     sys.setprofile(see)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
 from types import FrameType
@@ -12,9 +13,19 @@ import pytest
 
 from muniment import Access
 from replay.__main__ import main
+from replay.bench import frames
 from replay.bench.frames import FUNCTIONS_MAX, OPERATIONS, Calls, calls_of, counted
 
 EVERYTHING = Access()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _small_stage() -> Iterator[None]:
+    """Count in a small store; the gate of speed counts in the usual one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(frames, "READ_TURNS", 60)
+        patch.setattr(frames, "BESIDE_TURNS", 20)
+        yield
 
 
 @pytest.fixture(scope="module")
