@@ -176,8 +176,8 @@ def generated() -> dict[str, str]:
 def committed() -> dict[str, str]:
     """Return what is under `schemas/` and among the pictures, and the documents; not what is written by hand."""
     files = [path for folder in (SCHEMAS, PICTURES) for path in (ROOT / folder).rglob("*") if path.is_file()]
-    documents = [path.relative_to(guide.ROOT) for path in guide.documents()]
-    files += [path for name in (*documents, AIO) if (path := ROOT / name).is_file()]
+    beside = [*(path.relative_to(guide.ROOT) for path in guide.documents()), Path(AIO)]
+    files += [path for name in beside if (path := ROOT / name).is_file()]
     found = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in files}
     return {path: text for path, text in found.items() if path not in BY_HAND}
 

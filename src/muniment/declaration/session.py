@@ -72,7 +72,9 @@ class Session(NeverPickled, Struct, frozen=True, kw_only=True):
     @property
     def space(self) -> Space:
         """The open space, or the reason why nothing of it can be read or written."""
-        space = self.inspected
+        space = self.opened
+        if space is None:
+            raise self._none_open()
         space.require_sound()
         return space
 

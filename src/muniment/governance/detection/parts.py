@@ -47,7 +47,7 @@ def found_in(text: str, detectors: Sequence[Detector]) -> tuple[WithheldRange, .
 
 def marked_text(text: str, detectors: Sequence[Detector]) -> str:
     """Return a text with markers in the place of what is found in it."""
-    return replaced(text, found_in(text, detectors))
+    return replaced(text, found_in(text, detectors)) if detectors else text
 
 
 def found_in_member(name: str, text: str, detectors: Sequence[Detector]) -> tuple[WithheldRange, ...]:

@@ -116,7 +116,7 @@ def prepared_item(
             ItemGroup(candidate.subject, candidate.plane, kind), candidate.topic, None if named is None else named.name
         ),
         meta=_meta(whose, candidate, kind, derivations, writing, named),
-        content=_content(session, candidate),
+        content=_content(space, candidate),
         derivations=derivations,
     )
 
@@ -148,9 +148,9 @@ def _meta(
     )
 
 
-def _content(session: Session, candidate: Candidate) -> ItemContent:
+def _content(space: Space, candidate: Candidate) -> ItemContent:
     """Return what a candidate says, with markers where the store replaces something before commits."""
-    detectors = session.space.detection.before_commit.detectors_beside(frozenset({candidate.subject}))
+    detectors = space.detection.before_commit.detectors_beside(frozenset({candidate.subject}))
 
     def marked(word: str) -> str:
         return marked_text(word, detectors)
