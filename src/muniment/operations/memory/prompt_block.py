@@ -16,17 +16,30 @@ from muniment.declaration.session import Session
 from muniment.errors import InvalidInput
 from muniment.events.identity import SubjectId, check_given
 from muniment.governance.views import View
-from muniment.kernel.times import written
 from muniment.memory.memory_block import BlockEntry, BlockSection, MemoryBlock, Offer, TextCounter, memory_block
 from muniment.operations.context.cost import counter_name, counter_or_estimate
+from muniment.operations.memory.block_entries import (
+    entries_of_skills,
+    entry_of_hint,
+    entry_of_hit,
+    entry_of_item,
+    entry_of_message,
+)
 from muniment.operations.memory.offered_items import OfferedItems, offered_items
 from muniment.operations.memory.prompt_report import AskedBlock, PromptBlock
 from muniment.operations.memory.recall import recall
-from muniment.operations.memory.recall_report import AskedRecall, RecallHit, RecallPlane, RecallRanking, RecallScope
+from muniment.operations.memory.recall_report import (
+    BESIDE_ITEMS,
+    AskedRecall,
+    RecallHit,
+    RecallPlane,
+    RecallRanking,
+    RecallScope,
+)
 from muniment.operations.memory.recent_messages import RecentMessage, recent_messages
 from muniment.operations.memory.shown_item import ShownItem
-from muniment.operations.skills.mounted_skills import SkillPackage, mounted_skills
-from muniment.operations.tools.tool_hints import ToolHint, tool_hints
+from muniment.operations.skills.mounted_skills import OfferedSkills, offered_skills
+from muniment.operations.tools.tool_hints import tool_hints
 
 
 class ItemEntries:
@@ -47,7 +60,7 @@ class ItemEntries:
     def __iter__(self) -> Iterator[BlockEntry]:
         for item in self._in_order():
             self.positions[item.id] = item.position
-            yield _entry_of_item(item)
+            yield entry_of_item(item)
 
     def _in_order(self) -> Iterator[ShownItem]:
         yield from self._recalled
@@ -77,7 +90,8 @@ def prompt_block(session: Session, asked: AskedBlock, view: View) -> PromptBlock
     if asked.budget_tokens < 0:
         raise InvalidInput(at="budget_tokens", problem="negative", found=asked.budget_tokens)
     check_given(("composition.channel", composition.channel), ("composition.conversation", composition.conversation))
-    hits = _recalled(session, asked, view)
+    skills = offered_skills(session, view)
+    hits = _recalled(session, asked, view, skills)
     recent = (
         [] if composition.key is None else recent_messages(session, composition.key, view, composition.recent_messages)
     )
@@ -85,13 +99,13 @@ def prompt_block(session: Session, asked: AskedBlock, view: View) -> PromptBlock
         of_items = _item_entries(items, hits)
         hints = tool_hints(session, items.shower.reader, SubjectId(asked.subject), view).hints
         offers = _offers(of_items, hits, recent)
-        offers[BlockSection.SKILLS] = JoinedEntries(
-            of_items[BlockSection.SKILLS], list(map(_entry_of_package, mounted_skills(session)))
-        )
-        offers[BlockSection.TOOL_HINTS] = list(map(_entry_of_hint, hints))
+        offers[BlockSection.SKILLS] = JoinedEntries(of_items[BlockSection.SKILLS], entries_of_skills(skills, hits))
+        offers[BlockSection.TOOL_HINTS] = list(map(entry_of_hint, hints))
         block = memory_block(offers, asked.budget_tokens, _counter(session, asked.budget_tokens))
         withheld = items.withheld
-    positions = {hit.id: hit.position for hit in hits} | {message.id: message.position for message in recent}
+    positions = {hit.id: hit.position for hit in hits if hit.position is not None} | {
+        message.id: message.position for message in recent
+    }
     positions |= {hint.item: hint.position for hint in hints}
     for entries in of_items.values():
         positions |= entries.positions
@@ -115,7 +129,7 @@ def _report(
     )
 
 
-def _recalled(session: Session, asked: AskedBlock, view: View) -> list[RecallHit]:
+def _recalled(session: Session, asked: AskedBlock, view: View, skills: OfferedSkills) -> list[RecallHit]:
     """Return what a question recalls; a question that has no words recalls nothing."""
     if asked.query is None:
         return []
@@ -123,11 +137,11 @@ def _recalled(session: Session, asked: AskedBlock, view: View) -> list[RecallHit
     scope = RecallScope(conversation=composition.conversation, channel=composition.channel)
     ranking = RecallRanking(preset=composition.preset)
     wanted = AskedRecall(subject=asked.subject, query=asked.query, scope=scope, ranking=ranking, limit=composition.hits)
-    return recall(session, wanted, view).hits
+    return recall(session, wanted, view, skills).hits
 
 
 def _item_entries(items: OfferedItems, hits: Sequence[RecallHit]) -> dict[BlockSection, ItemEntries]:
-    named = [items.named(hit.id) for hit in hits if hit.plane is not RecallPlane.TRANSCRIPT]
+    named = [items.named(hit.id) for hit in hits if hit.plane not in BESIDE_ITEMS]
     return {
         section: ItemEntries(items, section, [found[1] for found in named if found is not None and found[0] is section])
         for section in BlockSection
@@ -141,8 +155,8 @@ def _offers(
     shown = {message.id for message in recent}
     quoted = [hit for hit in hits if hit.plane is RecallPlane.TRANSCRIPT and hit.id not in shown]
     offers: dict[BlockSection, Offer] = {**of_items}
-    offers[BlockSection.EVIDENCE] = JoinedEntries(list(map(_entry_of_hit, quoted)), of_items[BlockSection.EVIDENCE])
-    offers[BlockSection.MESSAGES] = [_entry_of_message(message) for message in recent]
+    offers[BlockSection.EVIDENCE] = JoinedEntries(list(map(entry_of_hit, quoted)), of_items[BlockSection.EVIDENCE])
+    offers[BlockSection.MESSAGES] = [entry_of_message(message) for message in recent]
     return offers
 
 
@@ -154,47 +168,3 @@ def _counter(session: Session, budget_tokens: int) -> TextCounter:
         return counter(text) if chars_max is None or len(text) <= chars_max else budget_tokens + 1
 
     return counted
-
-
-def _entry_of_item(item: ShownItem) -> BlockEntry:
-    return BlockEntry(
-        id=item.id,
-        text=f"{item.topic}: {item.text}",
-        date=written(item.observed_ms)[:10],
-        state=item.state,
-        confidence=item.confidence,
-    )
-
-
-def _entry_of_hit(hit: RecallHit) -> BlockEntry:
-    return BlockEntry(
-        id=hit.id, text=hit.text, source=_said_by(hit.role, hit.speaker), date=written(hit.observed_ms)[:10]
-    )
-
-
-def _entry_of_message(message: RecentMessage) -> BlockEntry:
-    return BlockEntry(
-        id=message.id,
-        text=message.text,
-        source=_said_by(message.role, message.speaker),
-        date=written(message.observed_ms)[:16],
-    )
-
-
-def _entry_of_hint(hint: ToolHint) -> BlockEntry:
-    """Return what was observed how often; what a tool said is text from outside and stays outside."""
-    seen = hint.observations
-    return BlockEntry(
-        id=hint.item,
-        text=f"{hint.tool}: {hint.reason}, {seen.succeeded} of {seen.succeeded + seen.failed} calls succeeded",
-        source=hint.registry,
-        confidence=hint.confidence,
-    )
-
-
-def _entry_of_package(package: SkillPackage) -> BlockEntry:
-    return BlockEntry(id=package.name, text=f"{package.name}: {package.description}", source="agent skill")
-
-
-def _said_by(role: str | None, speaker: str | None) -> str:
-    return " ".join(filter(None, (role, speaker)))

@@ -94,6 +94,9 @@ def _tell_recollection(report: Recollection, page: OutputPage) -> None:
         if each.candidates or each.withheld
     ]
     page.table(["plane", "hits", "matched", "candidates", "withheld", "why none"], rows, "planes")
+    findings = sum(each.findings for each in report.planes)
+    if findings:
+        page.line(StyledText(f"mounted skills: {findings:,} problems, see skills mounted", TextStyle.BAD))
     page.line(StyledText(f"semantic {report.semantic}"), *[StyledText("extended")] * report.extended)
 
 
@@ -120,7 +123,8 @@ def _tell_hit(hit: RecallHit, page: OutputPage) -> None:
     page.heading(on_one_line(f"{hit.plane}  {who}"))
     page.line(StyledText(hit.text, TextStyle.STRONG), indent=INDENT)
     state = [] if hit.state is None else [hit.state.value, f"confidence {hit.confidence}"]
-    told = [*state, f"observed {moment(hit.observed_ms)}", f"score {hit.score:.3f}", f"relevance {hit.relevance:.2f}"]
+    state += [] if hit.observed_ms is None else [f"observed {moment(hit.observed_ms)}"]
+    told = [*state, f"score {hit.score:.3f}", f"relevance {hit.relevance:.2f}"]
     page.line(StyledText(on_one_line("  ".join([hit.id, *told])), TextStyle.FAINT), indent=INDENT)
     for source in hit.evidence:
         page.line(StyledText(on_one_line(f"from {_place(source)}")), indent=INDENT)
