@@ -2,15 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from muniment.kernel.times import written
-from muniment.memory.memory_block import BlockEntry
+from muniment.memory.memory_block import BlockEntry, BlockSection, Offer
+from muniment.operations.memory.offered_items import OfferedItems
 from muniment.operations.memory.recall_report import RecallHit, RecallPlane
 from muniment.operations.memory.recent_messages import RecentMessage
 from muniment.operations.memory.shown_item import ShownItem
 from muniment.operations.skills.mounted_skills import OfferedSkills
 from muniment.operations.tools.tool_hints import ToolHint
+
+
+class ItemEntries:
+    """The items of a section as entries: those that were recalled, then the others, read when somebody comes to them.
+
+    `positions` are those of the items that were read, by id.
+    """
+
+    def __init__(self, items: OfferedItems, section: BlockSection, recalled: Sequence[ShownItem]) -> None:
+        self._items = items
+        self._section = section
+        self._recalled = recalled
+        self.positions: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._items.places.get(self._section, ()))
+
+    def __iter__(self) -> Iterator[BlockEntry]:
+        for item in self._in_order():
+            self.positions[item.id] = item.position
+            yield entry_of_item(item)
+
+    def _in_order(self) -> Iterator[ShownItem]:
+        yield from self._recalled
+        known = {item.id for item in self._recalled}
+        yield from (item for item in self._items.shown(self._section) if item.id not in known)
+
+
+class JoinedEntries:
+    """Entries of several kinds in one section, one kind after the other."""
+
+    def __init__(self, *parts: Offer) -> None:
+        self._parts = parts
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
+    def __iter__(self) -> Iterator[BlockEntry]:
+        return chain.from_iterable(self._parts)
 
 
 def entry_of_item(item: ShownItem) -> BlockEntry:

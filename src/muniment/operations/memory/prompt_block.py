@@ -9,20 +9,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Sequence
 
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput
 from muniment.events.identity import SubjectId, check_given
 from muniment.governance.views import View
-from muniment.memory.memory_block import BlockEntry, BlockSection, MemoryBlock, Offer, TextCounter, memory_block
+from muniment.memory.memory_block import BlockSection, Offer, TextCounter, memory_block
 from muniment.operations.context.cost import counter_name, counter_or_estimate
 from muniment.operations.memory.block_entries import (
+    ItemEntries,
+    JoinedEntries,
     entries_of_skills,
     entry_of_hint,
     entry_of_hit,
-    entry_of_item,
     entry_of_message,
 )
 from muniment.operations.memory.offered_items import OfferedItems, offered_items
@@ -37,48 +37,8 @@ from muniment.operations.memory.recall_report import (
     RecallScope,
 )
 from muniment.operations.memory.recent_messages import RecentMessage, recent_messages
-from muniment.operations.memory.shown_item import ShownItem
 from muniment.operations.skills.mounted_skills import OfferedSkills, offered_skills
-from muniment.operations.tools.tool_hints import tool_hints
-
-
-class ItemEntries:
-    """The items of a section as entries: those that were recalled, then the others, read when somebody comes to them.
-
-    `positions` are those of the items that were read, by id.
-    """
-
-    def __init__(self, items: OfferedItems, section: BlockSection, recalled: Sequence[ShownItem]) -> None:
-        self._items = items
-        self._section = section
-        self._recalled = recalled
-        self.positions: dict[str, int] = {}
-
-    def __len__(self) -> int:
-        return len(self._items.places.get(self._section, ()))
-
-    def __iter__(self) -> Iterator[BlockEntry]:
-        for item in self._in_order():
-            self.positions[item.id] = item.position
-            yield entry_of_item(item)
-
-    def _in_order(self) -> Iterator[ShownItem]:
-        yield from self._recalled
-        known = {item.id for item in self._recalled}
-        yield from (item for item in self._items.shown(self._section) if item.id not in known)
-
-
-class JoinedEntries:
-    """Entries of several kinds in one section, one kind after the other."""
-
-    def __init__(self, *parts: Offer) -> None:
-        self._parts = parts
-
-    def __len__(self) -> int:
-        return sum(map(len, self._parts))
-
-    def __iter__(self) -> Iterator[BlockEntry]:
-        return chain.from_iterable(self._parts)
+from muniment.operations.tools.tool_hints import ToolHints, tool_hints
 
 
 def prompt_block(session: Session, asked: AskedBlock, view: View) -> PromptBlock:
@@ -97,24 +57,12 @@ def prompt_block(session: Session, asked: AskedBlock, view: View) -> PromptBlock
     )
     with offered_items(session, asked.subject, view) as items:
         of_items = _item_entries(items, hits)
-        hints = tool_hints(session, items.shower.reader, SubjectId(asked.subject), view).hints
+        hints = tool_hints(session, items.shower.reader, SubjectId(asked.subject), view, asked.registries)
         offers = _offers(of_items, hits, recent)
         offers[BlockSection.SKILLS] = JoinedEntries(of_items[BlockSection.SKILLS], entries_of_skills(skills, hits))
-        offers[BlockSection.TOOL_HINTS] = list(map(entry_of_hint, hints))
+        offers[BlockSection.TOOL_HINTS] = list(map(entry_of_hint, hints.hints))
         block = memory_block(offers, asked.budget_tokens, _counter(session, asked.budget_tokens))
-        withheld = items.withheld
-    positions = {hit.id: hit.position for hit in hits if hit.position is not None} | {
-        message.id: message.position for message in recent
-    }
-    positions |= {hint.item: hint.position for hint in hints}
-    for entries in of_items.values():
-        positions |= entries.positions
-    return _report(session, asked, block, len(hits), withheld, positions)
-
-
-def _report(
-    session: Session, asked: AskedBlock, block: MemoryBlock, recalled: int, withheld: int, positions: dict[str, int]
-) -> PromptBlock:
+    positions = _positions(hits, recent, hints, of_items.values())
     return PromptBlock(
         text=block.text,
         tokens=block.size,
@@ -122,11 +70,24 @@ def _report(
         budget_tokens=asked.budget_tokens,
         counter=counter_name(session.token_counter),
         cut=block.cut,
-        withheld=withheld,
-        recalled=recalled,
+        withheld=items.withheld,
+        recalled=len(hits),
         sections=block.sections,
         positions=sorted({positions[name] for section in block.sections for name in section.ids if name in positions}),
+        registries=hints.refused,
     )
+
+
+def _positions(
+    hits: Sequence[RecallHit], recent: Sequence[RecentMessage], hints: ToolHints, of_items: Iterable[ItemEntries]
+) -> dict[str, int]:
+    """Return where what a block may hold is recorded, by id."""
+    positions = {hit.id: hit.position for hit in hits if hit.position is not None}
+    positions |= {message.id: message.position for message in recent}
+    positions |= {hint.item: hint.position for hint in hints.hints}
+    for entries in of_items:
+        positions |= entries.positions
+    return positions
 
 
 def _recalled(session: Session, asked: AskedBlock, view: View, skills: OfferedSkills) -> list[RecallHit]:
@@ -136,7 +97,14 @@ def _recalled(session: Session, asked: AskedBlock, view: View, skills: OfferedSk
     composition = asked.composition
     scope = RecallScope(conversation=composition.conversation, channel=composition.channel)
     ranking = RecallRanking(preset=composition.preset)
-    wanted = AskedRecall(subject=asked.subject, query=asked.query, scope=scope, ranking=ranking, limit=composition.hits)
+    wanted = AskedRecall(
+        subject=asked.subject,
+        query=asked.query,
+        scope=scope,
+        ranking=ranking,
+        limit=composition.hits,
+        registries=asked.registries,
+    )
     return recall(session, wanted, view, skills).hits
 
 

@@ -49,7 +49,7 @@ def recall(session: Session, asked: AskedRecall, view: View, skills: OfferedSkil
     lending = lendings(messages, asked.weights) if is_lending else []
     with item_index(session, asked, view) as opened:
         items = recalled_items(session, asked, opened, question, lending) if asked.item_planes else NONE_FOUND
-        items = only_hinted(session, opened.reader, asked.subject, view, items)
+        items, registries = only_hinted(session, opened.reader, asked, view, items)
         ranked = ranked_candidates(asked, messages, (items, packages), question.asked_ms)
         fitting = [each for each in ranked if each.recalled.relevance >= asked.ranking.least_relevance]
         selected = fitting[: asked.limit]
@@ -65,4 +65,5 @@ def recall(session: Session, asked: AskedRecall, view: View, skills: OfferedSkil
         semantic=batch.semantic,
         semantic_reason=batch.semantic_reason,
         extended=wording.extended,
+        registries=registries,
     )

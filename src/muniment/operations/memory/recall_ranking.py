@@ -76,6 +76,7 @@ def plane_report(
         ids=chosen,
         withheld=count.withheld,
         findings=count.findings,
+        without_hint=count.without_hint,
         miss=None if chosen else _miss(asked, count, of_plane),
         considered=[
             ConsideredCandidate(
@@ -97,5 +98,7 @@ def _miss(asked: AskedRecall, count: PlaneCount, ranked: list[ScoredCandidate]) 
         return RecallMiss.WITHHELD if count.withheld else without
     if not count.matched:
         return RecallMiss.NOTHING_MATCHED
+    if count.without_hint and not ranked:
+        return RecallMiss.NO_HINT
     is_relevant = any(each.recalled.relevance >= asked.ranking.least_relevance for each in ranked)
     return RecallMiss.OUTRANKED if is_relevant else RecallMiss.BELOW_THRESHOLD

@@ -15,6 +15,7 @@ from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.views import Reason
 from muniment.memory.fold import EvidenceState
 from muniment.memory.recall_weights import RECALL_PRESETS, RecallPreset, RecallWeights
+from muniment.memory.tool_registry import RegistryProblem, RegistryReference
 from muniment.operations.memory.selection import AsOf
 from muniment.operations.transcripts.hits import SemanticCoverage
 
@@ -46,6 +47,7 @@ class RecallMiss(StrEnum):
     UNAVAILABLE = "unavailable"
     WITHHELD = "withheld"
     NOTHING_MATCHED = "nothing_matched"
+    NO_HINT = "no_hint"
     BELOW_THRESHOLD = "below_threshold"
     OUTRANKED = "outranked"
 
@@ -138,8 +140,8 @@ class PlaneReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What became of a plane: how many candidates it had, how many matched, which were selected, or why none.
 
     `backend` is `words`, or `words+meaning` where vectors counted. `withheld` counts what the view does not show.
-    `findings` counts what is wrong in the mounted directories; `skills.mounted` says what. `considered` are, with
-    `explain`, its best candidates.
+    `findings` counts what is wrong in the mounted directories; `skills.mounted` says what. `without_hint` counts
+    experience with tools that was found and gives no hint. `considered` are, with `explain`, its best candidates.
     """
 
     plane: RecallPlane
@@ -150,6 +152,7 @@ class PlaneReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ids: list[str] = []
     withheld: int = 0
     findings: int = 0
+    without_hint: int = 0
     miss: RecallMiss | None = None
     considered: list[ConsideredCandidate] = []
 
@@ -158,6 +161,7 @@ class Recollection(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What memory has on a question, the best first, and what became of each plane; empty when nothing fits.
 
     `extended`: the question had too few words, and the newest messages of the conversation were searched for with it.
+    `registries` are those that give no hints: named ones, or those of experience that was found.
     """
 
     hits: list[RecallHit]
@@ -165,6 +169,7 @@ class Recollection(Struct, frozen=True, kw_only=True, omit_defaults=True):
     semantic: SemanticCoverage
     semantic_reason: str | None = None
     extended: bool = False
+    registries: list[RegistryProblem] = []
 
     def covered(self) -> CoveredTurns:
         """Return the items and turns that this shows."""
@@ -179,6 +184,7 @@ class AskedRecall(Struct, frozen=True, kw_only=True):
     scope: RecallScope
     ranking: RecallRanking
     limit: int
+    registries: list[RegistryReference] = []
 
     @property
     def planes(self) -> list[RecallPlane]:

@@ -30,12 +30,16 @@ class Recalled(NamedTuple):
 
 
 class PlaneCount(NamedTuple):
-    """How many candidates a plane has, how many of them match, how many the view withholds, and what is broken."""
+    """How many candidates a plane has, how many match, how many the view withholds, and how many give no hint.
+
+    `findings` counts what is broken.
+    """
 
     candidates: int = 0
     matched: int = 0
     withheld: int = 0
     findings: int = 0
+    without_hint: int = 0
 
 
 class RecalledBatch(NamedTuple):

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from muniment.events.identity import short_message_id, spelled
+from muniment.memory.tool_registry import RegistryProblem
 from muniment.operations.memory.list_items import ItemDetail, ItemRevision, ListedItems
 from muniment.operations.memory.prompt_report import PromptBlock
 from muniment.operations.memory.recall_report import HitEvidence, RecallHit, Recollection
@@ -97,6 +98,7 @@ def _tell_recollection(report: Recollection, page: OutputPage) -> None:
     findings = sum(each.findings for each in report.planes)
     if findings:
         page.line(StyledText(f"mounted skills: {findings:,} problems, see skills mounted", TextStyle.BAD))
+    _tell_registries(report.registries, page)
     page.line(StyledText(f"semantic {report.semantic}"), *[StyledText("extended")] * report.extended)
 
 
@@ -116,6 +118,12 @@ def _tell_block(block: PromptBlock, page: OutputPage) -> None:
         if each.offered
     ]
     page.table(["section", "included", "tokens"], rows, "sections")
+    _tell_registries(block.registries, page)
+
+
+def _tell_registries(problems: list[RegistryProblem], page: OutputPage) -> None:
+    for each in problems:
+        page.line(StyledText(on_one_line(f"no hints of registry {each.registry}: {each.reason}")))
 
 
 def _tell_hit(hit: RecallHit, page: OutputPage) -> None:
