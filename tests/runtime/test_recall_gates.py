@@ -220,6 +220,7 @@ def test_hints_are_of_the_registries_that_the_host_has(name: str, hinted: World)
     assert (answer.registries, block.registries) == (hints.refused, hints.refused)
     assert {hit.id for hit in answer.hits} == {hint.item for hint in hints.hints}
     assert len(answer.hits) == block.text.count("2 of 2 calls succeeded") == count
+    assert prompted(hinted, *references, query="quick answer").recalled == 2 + count  # two messages have a word of it
     (plane,) = answer.planes
     assert (plane.without_hint, plane.miss) == ((0, None) if count else (1, RecallMiss.NO_HINT))
 
@@ -236,6 +237,15 @@ def test_experience_of_a_registry_that_changed_says_so_where_none_is_named(hinte
     assert (recalled(hinted).registries, len(recalled(hinted).hits)) == ([], 1)
 
 
+def test_a_registry_that_gives_a_hint_is_no_problem_for_what_is_older(hinted: World) -> None:
+    hinted.runtime.tools.register(registry("f2"), "host")
+    for turn in (1, 2):
+        given = feedback(saw(summary="quick answer"), turn=turn, fingerprint="f2")
+        hinted.runtime.tools.feedback(SUBJECT, given, "host")
+    answer = recalled(hinted)
+    assert (len(answer.hits), answer.planes[0].without_hint, answer.registries) == (1, 1, [])
+
+
 def test_a_registry_that_is_named_in_vain_is_reported_where_nothing_matches(world: World) -> None:
     world.with_turns(1)
     answer = recalled(world, reference("f1"))
@@ -246,6 +256,8 @@ def test_a_registry_that_is_named_in_vain_is_reported_where_nothing_matches(worl
 def test_a_recall_without_experience_asks_no_registry(hinted: World) -> None:
     scope, named = RecallScope(planes=[RecallPlane.LONG_TERM]), [reference("f2")]
     assert hinted.runtime.memory.recall(SUBJECT, "quick answer", scope=scope, registries=named).registries == []
+    with pytest.raises(InvalidInput):
+        hinted.runtime.memory.recall(SUBJECT, "quick answer", scope=scope, registries=[reference("f 1")])
 
 
 @pytest.mark.parametrize("asked_for", [recalled, prompted])
