@@ -48,6 +48,10 @@ EXEMPT: dict[tuple[str, str], str] = {
     ): "what changes, and everything that is on record about who changes it",
     (
         "parameters",
+        "src/muniment/operations/memory/memory_group.py::MemoryGroup.recall",
+    ): "what is asked, of what and how: each is an option of the command",
+    (
+        "parameters",
         "src/muniment/declaration/operation.py::operation",
     ): "everything that is declared of an operation is declared here, by keyword",
     (

@@ -237,6 +237,8 @@ class AsyncMemoryGroup:
         scope: RecallScope = ...,
         ranking: RecallRanking = ...,
         limit: int = ...,
+        *,
+        registries: list[RegistryReference] = ...,
     ) -> Recollection: ...
     async def list_(
         self, subject: str, view: View, selection: ItemSelection = ..., limit: int = ..., after: int | None = ...
@@ -249,6 +251,7 @@ class AsyncMemoryGroup:
         query: str | None = ...,
         view: View = ...,
         composition: BlockComposition = ...,
+        registries: list[RegistryReference] = ...,
     ) -> PromptBlock: ...
     async def amend(
         self,

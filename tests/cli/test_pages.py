@@ -259,3 +259,25 @@ def test_a_rule_and_a_request_of_two_persons_are_told_in_words(filled: Shell) ->
     told = filled.must("approvals", "list").out
     assert re.search(r"(?m)^within +2 days$", told)
     assert "channel web-chat, conversation order-LF-20418" in told
+
+
+def test_a_recall_tells_of_skills_and_registries_that_are_not_as_they_should_be(
+    filled: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """AS-03, AS-04, TL-06: a skill that is recalled has no time, and what is broken is not silent."""
+    for name, text in (("tents", "---\nname: tents\ndescription: Mends torn seams\n---\n"), ("broken", "nothing")):
+        path = filled.directory / "skills" / name / "SKILL.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(text, "utf-8")
+    monkeypatch.setenv("MUNIMENT_SKILLS", str(filled.directory / "skills"))
+    question = ("customer:nadia", "--query", "torn seams")
+    (filled.directory / "registries.json").write_text('[{"registry": "desk", "fingerprint": "f1"}]', "utf-8")
+    named = ("--registries", "registries.json")
+    told = filled.must("memory", "recall", *question, *named).out
+    assert "agent_skill  tents" in told
+    assert "tents  score" in told
+    assert re.search(r"mounted skills: \d+ problems, see skills mounted", told)
+    assert "no hints of registry desk: registry_missing" in told
+    prompted = filled.must("memory", "prompt", *question, *named, "--budget-tokens", "200").out
+    assert "no hints of registry desk: registry_missing" in prompted
+    assert "no hints" not in filled.must("memory", "recall", *question).out

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.identity import SubjectId, TurnId
 from muniment.events.memory_items import ItemPrivacy, MemoryPlane
 from muniment.events.turn import Turn
 from muniment.governance.views import Reason, View
 from muniment.memory.candidate import ItemAudience, ItemSource
 from muniment.memory.recall_weights import RecallPreset
+from muniment.memory.tool_registry import REFERENCES_MAX, RegistryReference
 from muniment.operations.memory.forget_targets import ForgetTarget
-from muniment.operations.memory.recall_report import RecallHit, RecallPlane, RecallRanking, RecallScope
+from muniment.operations.memory.prompt_report import PromptBlock
+from muniment.operations.memory.recall_report import (
+    RecallHit,
+    RecallMiss,
+    RecallPlane,
+    RecallRanking,
+    RecallScope,
+    Recollection,
+)
 from tests.memory.asking import forget, remember
 from tests.memory.items import candidate, skill
-from tests.memory.tools import feedback, registry, saw
+from tests.memory.tools import feedback, reference, registry, saw
 from tests.turns import SUBJECT, TALK, answered, asked
 from tests.worlds import World, key_of
 
@@ -167,3 +178,92 @@ def test_experience_is_recalled_once_it_gives_a_hint(world: World) -> None:
     assert [hit.plane for hit in hits(world, "quick answer")] == [RecallPlane.TOOL_EXPERIENCE]
     tools.register(registry("f2"), "host")
     assert ids(world, "quick answer") == []
+
+
+# --- the registries that a host has -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hinted(world: World) -> World:
+    """Return a world with experience that gives a hint."""
+    world.with_turns(2)
+    world.runtime.tools.register(registry("f1"), "host")
+    for turn in (1, 2):
+        world.runtime.tools.feedback(SUBJECT, feedback(saw(summary="quick answer"), turn=turn), "host")
+    return world
+
+
+def recalled(world: World, *references: RegistryReference) -> Recollection:
+    scope = RecallScope(planes=[RecallPlane.TOOL_EXPERIENCE])
+    return world.runtime.memory.recall(SUBJECT, "quick answer", scope=scope, registries=list(references))
+
+
+def prompted(world: World, *references: RegistryReference, query: str | None = None) -> PromptBlock:
+    return world.runtime.memory.prompt(SUBJECT, 500, query, registries=list(references))
+
+
+REGISTRIES = {
+    "the one that it has": ([reference("f1")], 1, []),
+    "one with another fingerprint": ([reference("f2")], 0, [("desk", "fingerprint_mismatch")]),
+    "one of another name": ([reference("f1", "shop")], 0, [("shop", "registry_missing")]),
+    "none": ([], 1, []),
+}
+
+
+@pytest.mark.parametrize("name", REGISTRIES)
+def test_hints_are_of_the_registries_that_the_host_has(name: str, hinted: World) -> None:
+    """RC-01, PJ-01, TL-06: recall, prompts and `tools.hints` say the same of each registry."""
+    references, count, problems = REGISTRIES[name]
+    answer, block = recalled(hinted, *references), prompted(hinted, *references)
+    hints = hinted.runtime.tools.hints(SUBJECT, registries=references)
+    assert [(each.registry, each.reason) for each in answer.registries] == problems
+    assert (answer.registries, block.registries) == (hints.refused, hints.refused)
+    assert {hit.id for hit in answer.hits} == {hint.item for hint in hints.hints}
+    assert len(answer.hits) == block.text.count("2 of 2 calls succeeded") == count
+    assert prompted(hinted, *references, query="quick answer").recalled == 2 + count  # two messages have a word of it
+    (plane,) = answer.planes
+    assert (plane.without_hint, plane.miss) == ((0, None) if count else (1, RecallMiss.NO_HINT))
+
+
+def test_experience_of_a_registry_that_changed_says_so_where_none_is_named(hinted: World) -> None:
+    """TL-06: the experience stays, and gives a hint again when its registry is back."""
+    hinted.runtime.tools.register(registry("f2"), "host")
+    answer = recalled(hinted)
+    assert [(each.registry, each.reason) for each in answer.registries] == [("desk", "fingerprint_mismatch")]
+    assert prompted(hinted, query="quick answer").registries == answer.registries
+    hinted.runtime.tools.remove("desk", "sold", "host")
+    assert [(each.registry, each.reason) for each in recalled(hinted).registries] == [("desk", "registry_missing")]
+    hinted.runtime.tools.register(registry("f1"), "host")
+    assert (recalled(hinted).registries, len(recalled(hinted).hits)) == ([], 1)
+
+
+def test_a_registry_that_gives_a_hint_is_no_problem_for_what_is_older(hinted: World) -> None:
+    hinted.runtime.tools.register(registry("f2"), "host")
+    for turn in (1, 2):
+        given = feedback(saw(summary="quick answer"), turn=turn, fingerprint="f2")
+        hinted.runtime.tools.feedback(SUBJECT, given, "host")
+    answer = recalled(hinted)
+    assert (len(answer.hits), answer.planes[0].without_hint, answer.registries) == (1, 1, [])
+
+
+def test_a_registry_that_is_named_in_vain_is_reported_where_nothing_matches(world: World) -> None:
+    world.with_turns(1)
+    answer = recalled(world, reference("f1"))
+    assert [(each.registry, each.reason) for each in answer.registries] == [("desk", "registry_missing")]
+    assert [plane.miss for plane in answer.planes] == [RecallMiss.NOTHING_THERE]
+
+
+def test_a_recall_without_experience_asks_no_registry(hinted: World) -> None:
+    scope, named = RecallScope(planes=[RecallPlane.LONG_TERM]), [reference("f2")]
+    assert hinted.runtime.memory.recall(SUBJECT, "quick answer", scope=scope, registries=named).registries == []
+    with pytest.raises(InvalidInput):
+        hinted.runtime.memory.recall(SUBJECT, "quick answer", scope=scope, registries=[reference("f 1")])
+
+
+@pytest.mark.parametrize("asked_for", [recalled, prompted])
+def test_malformed_references_are_refused(asked_for: Callable[..., Any], hinted: World) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        asked_for(hinted, reference("f 1"))
+    assert refused.value.at == "registries[0].fingerprint"
+    with pytest.raises(LimitExceeded):
+        asked_for(hinted, *[reference("f1", f"r{number}") for number in range(REFERENCES_MAX + 1)])

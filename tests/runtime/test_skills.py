@@ -27,7 +27,6 @@ from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.selection import ItemFilter
 from muniment.operations.notebook.decide import ProposalVerdict
 from muniment.operations.notebook.list_proposals import ProposalFilter
-from muniment.operations.skills.mounted_skills import mounted_skills
 from muniment.operations.skills.skill_pages import SkillDetail
 from muniment.runtime.settings import set_skills
 from muniment.space.options import Options
@@ -274,7 +273,7 @@ def test_mounted_skills_are_listed_and_left_alone(tmp_path: Path) -> None:
     options = Options(skills=(tmp_path / "one", tmp_path / "two", tmp_path / "missing"))
     with muniment.open("memory:", options=options) as runtime:
         report = runtime.skills.mounted()
-        (package,) = mounted_skills(runtime._session)
+        (package,) = report.packages
         assert runtime.spaces.usage().events == 1
     assert (report.directories, report.active, report.packages) == (3, 1, [package])
     assert (package.name, package.description, package.resources) == ("pdf", "Reads pdf files", 1)

@@ -9,7 +9,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import chain
 from typing import NamedTuple
 
 from muniment.events.memory_items import Freshness, ItemScope, ItemSourceType, MemoryPlane
@@ -44,6 +45,11 @@ class AskedQuestion(NamedTuple):
     text: str
     terms: Collection[str]
     terms_of: Callable[[str], list[str]]
+
+    @classmethod
+    def of(cls, text: str, phrases: Iterable[list[str]], terms_of: Callable[[str], list[str]]) -> AskedQuestion:
+        """Return the question of a text and the phrases that are searched for it."""
+        return cls(text, frozenset(chain.from_iterable(phrases)), terms_of)
 
     def has(self, text: str) -> bool:
         """Tell whether the question has every word of a text, which has some."""

@@ -74,6 +74,17 @@ class HintRefusal(StrEnum):
     NO_GOVERNED_TOOL_EXPERIENCE = "no_governed_tool_experience"
 
 
+class RegistryProblem(Struct, frozen=True, kw_only=True):
+    """A registry that gives no hints, and why."""
+
+    registry: str
+    reason: HintRefusal
+
+
+# Why the host has not the registry that experience is of.
+NOT_THERE = frozenset({HintRefusal.REGISTRY_MISSING, HintRefusal.FINGERPRINT_MISMATCH})
+
+
 def check_id(text: str, at: str) -> None:
     """Refuse an id that is not canonical."""
     _check(text, at, _ID, ID_CHARS_MAX)

@@ -9,63 +9,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Sequence
 
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput
 from muniment.events.identity import SubjectId, check_given
 from muniment.governance.views import View
-from muniment.kernel.times import written
-from muniment.memory.memory_block import BlockEntry, BlockSection, MemoryBlock, Offer, TextCounter, memory_block
+from muniment.memory.memory_block import BlockSection, Offer, TextCounter, memory_block
 from muniment.operations.context.cost import counter_name, counter_or_estimate
+from muniment.operations.memory.block_entries import (
+    ItemEntries,
+    JoinedEntries,
+    entries_of_skills,
+    entry_of_hint,
+    entry_of_hit,
+    entry_of_message,
+)
 from muniment.operations.memory.offered_items import OfferedItems, offered_items
 from muniment.operations.memory.prompt_report import AskedBlock, PromptBlock
 from muniment.operations.memory.recall import recall
-from muniment.operations.memory.recall_report import AskedRecall, RecallHit, RecallPlane, RecallRanking, RecallScope
+from muniment.operations.memory.recall_report import (
+    BESIDE_ITEMS,
+    AskedRecall,
+    RecallHit,
+    RecallPlane,
+    RecallRanking,
+    RecallScope,
+)
 from muniment.operations.memory.recent_messages import RecentMessage, recent_messages
-from muniment.operations.memory.shown_item import ShownItem
-from muniment.operations.skills.mounted_skills import SkillPackage, mounted_skills
-from muniment.operations.tools.tool_hints import ToolHint, tool_hints
-
-
-class ItemEntries:
-    """The items of a section as entries: those that were recalled, then the others, read when somebody comes to them.
-
-    `positions` are those of the items that were read, by id.
-    """
-
-    def __init__(self, items: OfferedItems, section: BlockSection, recalled: Sequence[ShownItem]) -> None:
-        self._items = items
-        self._section = section
-        self._recalled = recalled
-        self.positions: dict[str, int] = {}
-
-    def __len__(self) -> int:
-        return len(self._items.places.get(self._section, ()))
-
-    def __iter__(self) -> Iterator[BlockEntry]:
-        for item in self._in_order():
-            self.positions[item.id] = item.position
-            yield _entry_of_item(item)
-
-    def _in_order(self) -> Iterator[ShownItem]:
-        yield from self._recalled
-        known = {item.id for item in self._recalled}
-        yield from (item for item in self._items.shown(self._section) if item.id not in known)
-
-
-class JoinedEntries:
-    """Entries of several kinds in one section, one kind after the other."""
-
-    def __init__(self, *parts: Offer) -> None:
-        self._parts = parts
-
-    def __len__(self) -> int:
-        return sum(map(len, self._parts))
-
-    def __iter__(self) -> Iterator[BlockEntry]:
-        return chain.from_iterable(self._parts)
+from muniment.operations.skills.mounted_skills import OfferedSkills, offered_skills
+from muniment.operations.tools.tool_hints import ToolHints, tool_hints
 
 
 def prompt_block(session: Session, asked: AskedBlock, view: View) -> PromptBlock:
@@ -77,30 +50,19 @@ def prompt_block(session: Session, asked: AskedBlock, view: View) -> PromptBlock
     if asked.budget_tokens < 0:
         raise InvalidInput(at="budget_tokens", problem="negative", found=asked.budget_tokens)
     check_given(("composition.channel", composition.channel), ("composition.conversation", composition.conversation))
-    hits = _recalled(session, asked, view)
+    skills = offered_skills(session, view)
+    hits = _recalled(session, asked, view, skills)
     recent = (
         [] if composition.key is None else recent_messages(session, composition.key, view, composition.recent_messages)
     )
     with offered_items(session, asked.subject, view) as items:
         of_items = _item_entries(items, hits)
-        hints = tool_hints(session, items.shower.reader, SubjectId(asked.subject), view).hints
+        hints = tool_hints(session, items.shower.reader, SubjectId(asked.subject), view, asked.registries)
         offers = _offers(of_items, hits, recent)
-        offers[BlockSection.SKILLS] = JoinedEntries(
-            of_items[BlockSection.SKILLS], list(map(_entry_of_package, mounted_skills(session)))
-        )
-        offers[BlockSection.TOOL_HINTS] = list(map(_entry_of_hint, hints))
+        offers[BlockSection.SKILLS] = JoinedEntries(of_items[BlockSection.SKILLS], entries_of_skills(skills, hits))
+        offers[BlockSection.TOOL_HINTS] = list(map(entry_of_hint, hints.hints))
         block = memory_block(offers, asked.budget_tokens, _counter(session, asked.budget_tokens))
-        withheld = items.withheld
-    positions = {hit.id: hit.position for hit in hits} | {message.id: message.position for message in recent}
-    positions |= {hint.item: hint.position for hint in hints}
-    for entries in of_items.values():
-        positions |= entries.positions
-    return _report(session, asked, block, len(hits), withheld, positions)
-
-
-def _report(
-    session: Session, asked: AskedBlock, block: MemoryBlock, recalled: int, withheld: int, positions: dict[str, int]
-) -> PromptBlock:
+    positions = _positions(hits, recent, hints, of_items.values())
     return PromptBlock(
         text=block.text,
         tokens=block.size,
@@ -108,26 +70,46 @@ def _report(
         budget_tokens=asked.budget_tokens,
         counter=counter_name(session.token_counter),
         cut=block.cut,
-        withheld=withheld,
-        recalled=recalled,
+        withheld=items.withheld,
+        recalled=len(hits),
         sections=block.sections,
         positions=sorted({positions[name] for section in block.sections for name in section.ids if name in positions}),
+        registries=hints.refused,
     )
 
 
-def _recalled(session: Session, asked: AskedBlock, view: View) -> list[RecallHit]:
+def _positions(
+    hits: Sequence[RecallHit], recent: Sequence[RecentMessage], hints: ToolHints, of_items: Iterable[ItemEntries]
+) -> dict[str, int]:
+    """Return where what a block may hold is recorded, by id."""
+    positions = {hit.id: hit.position for hit in hits if hit.position is not None}
+    positions |= {message.id: message.position for message in recent}
+    positions |= {hint.item: hint.position for hint in hints.hints}
+    for entries in of_items:
+        positions |= entries.positions
+    return positions
+
+
+def _recalled(session: Session, asked: AskedBlock, view: View, skills: OfferedSkills) -> list[RecallHit]:
     """Return what a question recalls; a question that has no words recalls nothing."""
     if asked.query is None:
         return []
     composition = asked.composition
     scope = RecallScope(conversation=composition.conversation, channel=composition.channel)
     ranking = RecallRanking(preset=composition.preset)
-    wanted = AskedRecall(subject=asked.subject, query=asked.query, scope=scope, ranking=ranking, limit=composition.hits)
-    return recall(session, wanted, view).hits
+    wanted = AskedRecall(
+        subject=asked.subject,
+        query=asked.query,
+        scope=scope,
+        ranking=ranking,
+        limit=composition.hits,
+        registries=asked.registries,
+    )
+    return recall(session, wanted, view, skills).hits
 
 
 def _item_entries(items: OfferedItems, hits: Sequence[RecallHit]) -> dict[BlockSection, ItemEntries]:
-    named = [items.named(hit.id) for hit in hits if hit.plane is not RecallPlane.TRANSCRIPT]
+    named = [items.named(hit.id) for hit in hits if hit.plane not in BESIDE_ITEMS]
     return {
         section: ItemEntries(items, section, [found[1] for found in named if found is not None and found[0] is section])
         for section in BlockSection
@@ -141,8 +123,8 @@ def _offers(
     shown = {message.id for message in recent}
     quoted = [hit for hit in hits if hit.plane is RecallPlane.TRANSCRIPT and hit.id not in shown]
     offers: dict[BlockSection, Offer] = {**of_items}
-    offers[BlockSection.EVIDENCE] = JoinedEntries(list(map(_entry_of_hit, quoted)), of_items[BlockSection.EVIDENCE])
-    offers[BlockSection.MESSAGES] = [_entry_of_message(message) for message in recent]
+    offers[BlockSection.EVIDENCE] = JoinedEntries(list(map(entry_of_hit, quoted)), of_items[BlockSection.EVIDENCE])
+    offers[BlockSection.MESSAGES] = [entry_of_message(message) for message in recent]
     return offers
 
 
@@ -154,47 +136,3 @@ def _counter(session: Session, budget_tokens: int) -> TextCounter:
         return counter(text) if chars_max is None or len(text) <= chars_max else budget_tokens + 1
 
     return counted
-
-
-def _entry_of_item(item: ShownItem) -> BlockEntry:
-    return BlockEntry(
-        id=item.id,
-        text=f"{item.topic}: {item.text}",
-        date=written(item.observed_ms)[:10],
-        state=item.state,
-        confidence=item.confidence,
-    )
-
-
-def _entry_of_hit(hit: RecallHit) -> BlockEntry:
-    return BlockEntry(
-        id=hit.id, text=hit.text, source=_said_by(hit.role, hit.speaker), date=written(hit.observed_ms)[:10]
-    )
-
-
-def _entry_of_message(message: RecentMessage) -> BlockEntry:
-    return BlockEntry(
-        id=message.id,
-        text=message.text,
-        source=_said_by(message.role, message.speaker),
-        date=written(message.observed_ms)[:16],
-    )
-
-
-def _entry_of_hint(hint: ToolHint) -> BlockEntry:
-    """Return what was observed how often; what a tool said is text from outside and stays outside."""
-    seen = hint.observations
-    return BlockEntry(
-        id=hint.item,
-        text=f"{hint.tool}: {hint.reason}, {seen.succeeded} of {seen.succeeded + seen.failed} calls succeeded",
-        source=hint.registry,
-        confidence=hint.confidence,
-    )
-
-
-def _entry_of_package(package: SkillPackage) -> BlockEntry:
-    return BlockEntry(id=package.name, text=f"{package.name}: {package.description}", source="agent skill")
-
-
-def _said_by(role: str | None, speaker: str | None) -> str:
-    return " ".join(filter(None, (role, speaker)))

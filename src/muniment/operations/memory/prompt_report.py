@@ -10,6 +10,7 @@ from muniment.events.identity import Channel, ConversationId, ConversationKey, g
 from muniment.governance.covered_turns import CoveredTurns
 from muniment.memory.memory_block import SectionReport
 from muniment.memory.recall_weights import RecallPreset
+from muniment.memory.tool_registry import RegistryProblem, RegistryReference
 from muniment.operations.memory.recall_report import RECALL_HITS
 
 
@@ -40,7 +41,7 @@ class PromptBlock(Struct, frozen=True, kw_only=True):
 
     `tokens` is what `counter` says of exactly this text, `chars` its characters; `tokens` is never above
     `budget_tokens`, nor `chars` above what the profile allows. Items that may not stand in prompts are not offered:
-    `withheld` counts them. `recalled` is how many hits a question had.
+    `withheld` counts them. `recalled` is how many hits a question had. `registries` give no hints.
     """
 
     text: str
@@ -53,6 +54,7 @@ class PromptBlock(Struct, frozen=True, kw_only=True):
     recalled: int
     sections: list[SectionReport]
     positions: list[int]
+    registries: list[RegistryProblem]
 
     def covered(self) -> CoveredTurns:
         """Return the items and turns that this shows."""
@@ -60,9 +62,10 @@ class PromptBlock(Struct, frozen=True, kw_only=True):
 
 
 class AskedBlock(NamedTuple):
-    """The block that is wanted: of which subject, within which budget, for which question."""
+    """The block that is wanted: of which subject, within which budget, for which question, with which tools."""
 
     subject: str
     budget_tokens: int
     query: str | None
     composition: BlockComposition
+    registries: list[RegistryReference]

@@ -10,6 +10,7 @@ from muniment.events.identity import check_given
 from muniment.events.message import Role, TextPart
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
+from muniment.memory.tool_registry import check_references
 from muniment.operations.memory.recall_report import AskedRecall
 from muniment.operations.page import check_limit
 from muniment.operations.transcripts.timeline import LATEST, TimelineRequest, timeline
@@ -38,6 +39,7 @@ def check_asked(session: Session, asked: AskedRecall, view: View) -> None:
     )
     session.access.require_subjects(asked.subject)
     session.access.require_view(view)
+    check_references(asked.registries, "registries")
     check_limit(asked.limit, session.space.limits.page_turns_max)
 
 

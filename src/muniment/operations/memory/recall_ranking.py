@@ -1,7 +1,8 @@
-"""One ranking of what two indexes have found, and the report of each plane."""
+"""One ranking of what several indexes have found, and the report of each plane."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from muniment.memory.recall_scoring import score, weighted
@@ -27,10 +28,10 @@ class ScoredCandidate(NamedTuple):
 
 
 def ranked_candidates(
-    asked: AskedRecall, messages: RecalledBatch, items: RecalledBatch, asked_ms: int
+    asked: AskedRecall, messages: RecalledBatch, others: Sequence[RecalledBatch], asked_ms: int
 ) -> list[ScoredCandidate]:
     """Return what was asked for in one order: the best first, of equal ones the latest, then the last recorded."""
-    weights, batches, is_asked = asked.weights, (messages, items), frozenset(asked.planes)
+    weights, batches, is_asked = asked.weights, (messages, *others), frozenset(asked.planes)
     words_best = max(batch.words_best for batch in batches)
     semantic_best = max(batch.semantic_best for batch in batches)
     lent = max(_share(messages.words_best, words_best), _share(messages.semantic_best, semantic_best))
@@ -74,6 +75,8 @@ def plane_report(
         selected=len(chosen),
         ids=chosen,
         withheld=count.withheld,
+        findings=count.findings,
+        without_hint=count.without_hint,
         miss=None if chosen else _miss(asked, count, of_plane),
         considered=[
             ConsideredCandidate(
@@ -91,8 +94,11 @@ def plane_report(
 def _miss(asked: AskedRecall, count: PlaneCount, ranked: list[ScoredCandidate]) -> RecallMiss:
     """Return why a plane has no hit."""
     if not count.candidates:
-        return RecallMiss.WITHHELD if count.withheld else RecallMiss.NOTHING_THERE
+        without = RecallMiss.UNAVAILABLE if count.findings else RecallMiss.NOTHING_THERE
+        return RecallMiss.WITHHELD if count.withheld else without
     if not count.matched:
         return RecallMiss.NOTHING_MATCHED
+    if count.without_hint and not ranked:
+        return RecallMiss.NO_HINT
     is_relevant = any(each.recalled.relevance >= asked.ranking.least_relevance for each in ranked)
     return RecallMiss.OUTRANKED if is_relevant else RecallMiss.BELOW_THRESHOLD

@@ -15,6 +15,7 @@ from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.views import Reason
 from muniment.memory.fold import EvidenceState
 from muniment.memory.recall_weights import RECALL_PRESETS, RecallPreset, RecallWeights
+from muniment.memory.tool_registry import RegistryProblem, RegistryReference
 from muniment.operations.memory.selection import AsOf
 from muniment.operations.transcripts.hits import SemanticCoverage
 
@@ -24,23 +25,29 @@ CONSIDERED_MAX = 12
 
 
 class RecallPlane(StrEnum):
-    """Where a hit comes from: a plane of memory, or the transcripts."""
+    """Where a hit comes from: a plane of memory, the agent skills that the host mounts, or the transcripts."""
 
     LONG_TERM = "long_term"
     SHARED_FACT = "shared_fact"
     RUNTIME_SKILL = "runtime_skill"
+    AGENT_SKILL = "agent_skill"
     TOOL_EXPERIENCE = "tool_experience"
     SUMMARY = "summary"
     DIARY = "diary"
     TRANSCRIPT = "transcript"
 
 
+BESIDE_ITEMS = frozenset({RecallPlane.AGENT_SKILL, RecallPlane.TRANSCRIPT})
+
+
 class RecallMiss(StrEnum):
     """Why a plane has no hit."""
 
     NOTHING_THERE = "nothing_there"
+    UNAVAILABLE = "unavailable"
     WITHHELD = "withheld"
     NOTHING_MATCHED = "nothing_matched"
+    NO_HINT = "no_hint"
     BELOW_THRESHOLD = "below_threshold"
     OUTRANKED = "outranked"
 
@@ -92,11 +99,12 @@ class HitEvidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RecallHit(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An item or a message that was recalled.
+    """An item, a message or an agent skill that was recalled.
 
-    `id` is that of the item or the message. `score` orders the hits; `relevance` is from 0 to 1: how much of the
-    question it has. `components` are, with `explain`, the parts of the score. `evidence` are the turns of an item,
-    and the turn of a message. `confidence` is from 0 to 1.
+    `id` is that of the item or the message, or the name of the skill; a skill has no position and no time, `text` is
+    its description, and `fingerprint` that of `skills.mounted`. `score` orders the hits; `relevance` is from 0 to 1:
+    how much of the question it has. `components` are, with `explain`, the parts of the score. `evidence` are the turns
+    of an item, and the turn of a message. `confidence` is from 0 to 1.
     """
 
     plane: RecallPlane
@@ -104,14 +112,15 @@ class RecallHit(Struct, frozen=True, kw_only=True, omit_defaults=True):
     text: str
     score: float
     relevance: float
-    position: int
-    observed_ms: int
+    position: int | None = None
+    observed_ms: int | None = None
     topic: str | None = None
     kind: ItemKind | None = None
     confidence: float | None = None
     state: EvidenceState | None = None
     role: Role | None = None
     speaker: str | None = None
+    fingerprint: str | None = None
     cut: bool = False
     evidence: list[HitEvidence] = []
     components: dict[str, float] | None = None
@@ -131,7 +140,8 @@ class PlaneReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What became of a plane: how many candidates it had, how many matched, which were selected, or why none.
 
     `backend` is `words`, or `words+meaning` where vectors counted. `withheld` counts what the view does not show.
-    `considered` are, with `explain`, its best candidates.
+    `findings` counts what is wrong in the mounted directories; `skills.mounted` says what. `without_hint` counts
+    experience with tools that was found and gives no hint. `considered` are, with `explain`, its best candidates.
     """
 
     plane: RecallPlane
@@ -141,6 +151,8 @@ class PlaneReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     selected: int
     ids: list[str] = []
     withheld: int = 0
+    findings: int = 0
+    without_hint: int = 0
     miss: RecallMiss | None = None
     considered: list[ConsideredCandidate] = []
 
@@ -149,6 +161,7 @@ class Recollection(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What memory has on a question, the best first, and what became of each plane; empty when nothing fits.
 
     `extended`: the question had too few words, and the newest messages of the conversation were searched for with it.
+    `registries` are those that give no hints: named ones, or those of experience that was found.
     """
 
     hits: list[RecallHit]
@@ -156,10 +169,11 @@ class Recollection(Struct, frozen=True, kw_only=True, omit_defaults=True):
     semantic: SemanticCoverage
     semantic_reason: str | None = None
     extended: bool = False
+    registries: list[RegistryProblem] = []
 
     def covered(self) -> CoveredTurns:
         """Return the items and turns that this shows."""
-        return CoveredTurns(positions=[hit.position for hit in self.hits])
+        return CoveredTurns(positions=[hit.position for hit in self.hits if hit.position is not None])
 
 
 class AskedRecall(Struct, frozen=True, kw_only=True):
@@ -170,6 +184,7 @@ class AskedRecall(Struct, frozen=True, kw_only=True):
     scope: RecallScope
     ranking: RecallRanking
     limit: int
+    registries: list[RegistryReference] = []
 
     @property
     def planes(self) -> list[RecallPlane]:
@@ -179,7 +194,7 @@ class AskedRecall(Struct, frozen=True, kw_only=True):
     @property
     def item_planes(self) -> list[MemoryPlane]:
         """Those of them that hold items."""
-        return [MemoryPlane(plane) for plane in self.planes if plane is not RecallPlane.TRANSCRIPT]
+        return [MemoryPlane(plane) for plane in self.planes if plane not in BESIDE_ITEMS]
 
     @property
     def weights(self) -> RecallWeights:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from muniment.memory.fold import MemoryItem
 from muniment.operations.memory.recall_report import RecallPlane
+from muniment.operations.skills.skill_package import SkillPackage
 from muniment.operations.transcripts.hits import Hit, SemanticCoverage
 
 POOL_FACTOR = 2  # so many times as many as are wanted are looked at whole
@@ -15,7 +16,7 @@ POOL_FACTOR = 2  # so many times as many as are wanted are looked at whole
 class Recalled(NamedTuple):
     """A candidate with its components (0 to 1), its relevance, and its time; `ages`: its score may decay.
 
-    `source` is the item, or the message as a search shows it.
+    `source` is the item, the message as a search shows it, or the agent skill.
     """
 
     plane: RecallPlane
@@ -25,15 +26,20 @@ class Recalled(NamedTuple):
     relevance: float
     parts: dict[str, float]
     ages: bool
-    source: MemoryItem | Hit
+    source: MemoryItem | Hit | SkillPackage
 
 
 class PlaneCount(NamedTuple):
-    """How many candidates a plane has, how many of them match, and how many the view withholds."""
+    """How many candidates a plane has, how many match, how many the view withholds, and how many give no hint.
+
+    `findings` counts what is broken.
+    """
 
     candidates: int = 0
     matched: int = 0
     withheld: int = 0
+    findings: int = 0
+    without_hint: int = 0
 
 
 class RecalledBatch(NamedTuple):

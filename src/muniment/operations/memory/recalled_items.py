@@ -16,7 +16,7 @@ from muniment.operations.memory.recall_report import AskedRecall, RecallPlane
 from muniment.operations.memory.recalled import POOL_FACTOR, PlaneCount, Recalled, RecalledBatch
 from muniment.operations.memory.recalled_messages import index_weights
 from muniment.operations.memory.source_phases import SourcePhases, is_gone
-from muniment.ranking.question import ParsedQuestion, Question
+from muniment.ranking.question import Question
 from muniment.search.found_documents import FoundDocument, found_documents
 from muniment.search.index import Index
 from muniment.search.item_documents import known_partitions
@@ -36,10 +36,10 @@ def recalled_items(
     lent = LentItems(space, reader, sources, index, rows).lent(lending) if lending else {}
     documents = [*found.documents, *_linked(index, found.documents, lent)]
     items, now_ms = _read(space, reader, documents, asked.scope.as_of_ms), space.sources.clock.now_ms()
-    compared = _compared(found.question, question.text, index)
+    asked_for = AskedQuestion.of(question.text, found.question.searched, index.terms)
     candidates = [
         _with_lent(
-            _candidate(sources, item, document, compared, asked, now_ms),
+            _candidate(sources, item, document, asked_for, asked, now_ms),
             lent.get((document.stream, document.entry)),
         )
         for document in documents
@@ -90,11 +90,6 @@ def _with_lent(candidate: Recalled, lent: Lent | None) -> Recalled:
         return candidate
     parts = candidate.parts | {"source": lent.share}
     return candidate._replace(parts=parts, relevance=max(candidate.relevance, lent.relevance))
-
-
-def _compared(parsed: ParsedQuestion, text: str, index: Index) -> AskedQuestion:
-    terms = frozenset(term for phrase in parsed.searched for term in phrase)
-    return AskedQuestion(text, terms, index.terms)
 
 
 def _candidate(

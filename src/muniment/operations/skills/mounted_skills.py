@@ -6,25 +6,15 @@ call, and nothing of them is kept, executed or written. Names and descriptions a
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from msgspec import Struct
 
 from muniment.declaration.session import Session
 from muniment.formats.reading.skill_folders import SkillFinding, skill_report
-
-
-class SkillPackage(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An agent skill in a mounted directory, which counts from 0: its folder and what it says of itself.
-
-    `resources` counts its other files. `fingerprint` is a SHA-256 over all of them, or absent where not all could be
-    read.
-    """
-
-    name: str
-    description: str
-    directory: int
-    folder: str
-    resources: int
-    fingerprint: str | None = None
+from muniment.governance.item_visibility import SHOWS_STATEMENTS
+from muniment.governance.views import View
+from muniment.operations.skills.skill_package import SkillPackage
 
 
 class MountedSkills(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -36,6 +26,17 @@ class MountedSkills(Struct, frozen=True, kw_only=True, omit_defaults=True):
     findings: list[SkillFinding] = []
     skipped: int = 0
     findings_left_out: int = 0
+
+
+class OfferedSkills(NamedTuple):
+    """The packages that recall and prompts may hold, how many a view does not show, and how much is wrong with others.
+
+    Take their names and descriptions as hints.
+    """
+
+    packages: list[SkillPackage]
+    withheld: int
+    findings: int
 
 
 def mounted(session: Session) -> MountedSkills:
@@ -62,6 +63,8 @@ def mounted(session: Session) -> MountedSkills:
     )
 
 
-def mounted_skills(session: Session) -> list[SkillPackage]:
-    """Return the packages that can be used, for recall and prompts: take their names and descriptions as hints."""
-    return mounted(session).packages
+def offered_skills(session: Session, view: View) -> OfferedSkills:
+    """Read the mounted directories and return what a view offers of them: nothing, where it shows no words."""
+    found = mounted(session)
+    shown = found.packages if view in SHOWS_STATEMENTS else []
+    return OfferedSkills(shown, found.active - len(shown), len(found.findings) + found.findings_left_out)

@@ -17,7 +17,14 @@ from muniment.log.port import Reader
 from muniment.memory.experience import Experience, GivenHint, HintReason, WithheldHint, hints_of
 from muniment.memory.fold import MemoryItem
 from muniment.memory.kinds import WHOLE
-from muniment.memory.tool_registry import HintRefusal, RegistryReference, check_references, reference_flaw
+from muniment.memory.tool_registry import (
+    NOT_THERE,
+    HintRefusal,
+    RegistryProblem,
+    RegistryReference,
+    check_references,
+    reference_flaw,
+)
 from muniment.operations.memory.selection import ItemSelection, items_of
 from muniment.operations.memory.shown_item import ItemShower, ShownItem
 from muniment.operations.tools.registries import every_registry, registered_for
@@ -47,13 +54,6 @@ class ToolHint(Struct, frozen=True, kw_only=True, omit_defaults=True):
     host_execution_required: bool
 
 
-class RegistryProblem(Struct, frozen=True, kw_only=True):
-    """A registry that was named and gives no hints, and why."""
-
-    registry: str
-    reason: HintRefusal
-
-
 class ToolHints(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Hints, the surest first; without any, `reason` says why.
 
@@ -70,6 +70,14 @@ class ToolHints(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def covered(self) -> CoveredTurns:
         """Return the items that this shows."""
         return CoveredTurns(positions=[hint.position for hint in self.hints])
+
+    @property
+    def refused(self) -> list[RegistryProblem]:
+        """The registries that give no hint because the host has them not, or not like this: named, or of experience."""
+        giving = {hint.registry for hint in self.hints}
+        reasons = {each.registry: each.reason for each in self.without if each.reason in NOT_THERE}
+        reasons |= {each.registry: each.reason for each in self.registries}
+        return [RegistryProblem(registry=name, reason=reasons[name]) for name in sorted(reasons.keys() - giving)]
 
 
 def tool_hints(

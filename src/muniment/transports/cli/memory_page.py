@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from muniment.events.identity import short_message_id, spelled
+from muniment.memory.tool_registry import RegistryProblem
 from muniment.operations.memory.list_items import ItemDetail, ItemRevision, ListedItems
 from muniment.operations.memory.prompt_report import PromptBlock
 from muniment.operations.memory.recall_report import HitEvidence, RecallHit, Recollection
@@ -94,6 +95,10 @@ def _tell_recollection(report: Recollection, page: OutputPage) -> None:
         if each.candidates or each.withheld
     ]
     page.table(["plane", "hits", "matched", "candidates", "withheld", "why none"], rows, "planes")
+    findings = sum(each.findings for each in report.planes)
+    if findings:
+        page.line(StyledText(f"mounted skills: {findings:,} problems, see skills mounted", TextStyle.BAD))
+    _tell_registries(report.registries, page)
     page.line(StyledText(f"semantic {report.semantic}"), *[StyledText("extended")] * report.extended)
 
 
@@ -113,6 +118,12 @@ def _tell_block(block: PromptBlock, page: OutputPage) -> None:
         if each.offered
     ]
     page.table(["section", "included", "tokens"], rows, "sections")
+    _tell_registries(block.registries, page)
+
+
+def _tell_registries(problems: list[RegistryProblem], page: OutputPage) -> None:
+    for each in problems:
+        page.line(StyledText(on_one_line(f"no hints of registry {each.registry}: {each.reason}")))
 
 
 def _tell_hit(hit: RecallHit, page: OutputPage) -> None:
@@ -120,7 +131,8 @@ def _tell_hit(hit: RecallHit, page: OutputPage) -> None:
     page.heading(on_one_line(f"{hit.plane}  {who}"))
     page.line(StyledText(hit.text, TextStyle.STRONG), indent=INDENT)
     state = [] if hit.state is None else [hit.state.value, f"confidence {hit.confidence}"]
-    told = [*state, f"observed {moment(hit.observed_ms)}", f"score {hit.score:.3f}", f"relevance {hit.relevance:.2f}"]
+    state += [] if hit.observed_ms is None else [f"observed {moment(hit.observed_ms)}"]
+    told = [*state, f"score {hit.score:.3f}", f"relevance {hit.relevance:.2f}"]
     page.line(StyledText(on_one_line("  ".join([hit.id, *told])), TextStyle.FAINT), indent=INDENT)
     for source in hit.evidence:
         page.line(StyledText(on_one_line(f"from {_place(source)}")), indent=INDENT)
