@@ -20,8 +20,9 @@ from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.selection import ItemFilter
 from muniment.operations.tabled_items import FLAGS, LISTS, PLAIN, memory_rows
 from muniment.tables.database import Bounds
+from muniment.tables.rows import MemoryRows
 from muniment.tables.table_forms import TABLES
-from muniment.tables.view_tables import MemoryRows, ViewTables
+from muniment.tables.view_tables import ViewTables
 from tests.memory.asking import HOME_CITY, amend, forget, listed, remember
 from tests.memory.items import skill
 from tests.turns import SUBJECT, TALK

@@ -15,8 +15,8 @@ from muniment.operations.page import limit_of_query
 from muniment.operations.parameters import ThroughView
 from muniment.operations.tabled_items import memory_rows
 from muniment.tables.database import Bounds
+from muniment.tables.rows import MemoryRows
 from muniment.tables.table_forms import DERIVED, TABLES
-from muniment.tables.view_tables import MemoryRows
 
 ROWS = 1000
 

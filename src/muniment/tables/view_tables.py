@@ -16,7 +16,7 @@ Nothing is ever on a disk. `release` closes every database; an erasure calls it 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -34,22 +34,13 @@ from muniment.projections.conversation import Conversation, shown_turns
 from muniment.projections.evidence_links import Reference, reference_of
 from muniment.projections.transcript import Transcript
 from muniment.tables.database import Bounds, PrivateDatabase, Scalar, Selected
-from muniment.tables.rows import link_row, rows_of
-from muniment.tables.table_forms import Row
+from muniment.tables.rows import MemoryRows, link_row, rows_of
 
 PART_EVENTS = 2000  # read in one snapshot
 SPAN_TURNS = 64  # shown at a time
 PROGRESS_STAGE = "tables"
 
 Progress = Callable[[str, int, int], None]
-
-
-class MemoryRows(NamedTuple):
-    """The rows of all memory items that the view shows to a subject, or (None) to anybody, in a state of the log."""
-
-    to: str | None
-    rows: Callable[[Reader], Iterable[Row]]
-
 
 TOUCHES = frozenset({*LIFECYCLES, EventKind.TURN_REDACTED})
 CUSTODY = frozenset(Custody)  # changes nothing that is shown
