@@ -2,7 +2,8 @@
 
 In a round several processes of two threads each commit to one store, which has survived all rounds before. They are
 killed one after the other, a random while apart, so that each dies while others write. Afterwards the store is opened:
-every acknowledged turn must be there, the sequences of each conversation dense, and the audit of the whole log passes.
+every acknowledged turn must be there, the sequences of each conversation dense, every acknowledged item remembered or
+forgotten, none by half (`remembering`), and the audit of the whole log passes.
 A process that is killed loses nothing that the operating system has taken; what a power cut loses, this cannot show.
 """
 
@@ -12,11 +13,14 @@ import random
 import tempfile
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 
 from muniment.errors import MunimentError
 from replay.drills import load
+from replay.drills.load import Step
 from replay.drills.outcome import Outcome
+from replay.drills.remembering import FORGOTTEN_EVERY, REMEMBERED_EVERY, items_of, wrong_with
 from replay.stores import opened, turns_of
 
 KILLS = 100
@@ -27,8 +31,10 @@ LOAD_S_MAX = 0.4
 GAP_S_MAX = 0.05
 START_TIMEOUT_S = 60
 CONTROL_ROUNDS_MAX = 20
+EVERY = {Step.TURN: 1, Step.ITEM: REMEMBERED_EVERY, Step.FORGOTTEN: FORGOTTEN_EVERY}  # turns
 
-Acknowledged = dict[str, int]  # conversation -> the highest turn acknowledged; a thread commits them in order
+# step, conversation -> the highest turn of which it was acknowledged; a thread does them in order
+Acknowledged = dict[tuple[Step, str], int]
 
 
 class Victim:
@@ -45,8 +51,8 @@ class Victim:
         assert self._process.stdout is not None, "it was started with a pipe"
         for line in self._process.stdout:
             if line.endswith(b"\n"):
-                conversation, number = line.rsplit(maxsplit=1)
-                self.acknowledged[conversation.decode()] = int(number)
+                step, conversation, number = load.acknowledged(line)
+                self.acknowledged[step, conversation] = number
                 self.is_working.set()
         self.is_working.set()
 
@@ -68,7 +74,8 @@ def kill9(count: int | None, seed: int) -> Outcome:
     kills = count or KILLS
     chance = random.Random(seed)  # noqa: S311 - the moments of a drill are no secret
     failures: list[str] = []
-    turns = events = killed = 0
+    done: Counter[Step] = Counter()
+    events = killed = 0
     while killed < kills:
         with tempfile.TemporaryDirectory(prefix="muniment-kill9-") as scratch:
             directory = Path(scratch)
@@ -76,17 +83,24 @@ def kill9(count: int | None, seed: int) -> Outcome:
             acknowledged, wrong = _store(directory, number, chance)
             events += _events(directory)
         failures += wrong
-        turns += sum(acknowledged.values())
+        for step in Step:
+            done[step] += _count(acknowledged, step)
         killed += number
     control, found = _control(chance)
     return Outcome(
         name="kill9",
-        tried=f"{killed} writers killed under load, {turns:,} turns acknowledged, {events:,} events in the logs",
+        tried=f"{killed} writers killed under load, {done[Step.TURN]:,} turns, {done[Step.ITEM]:,} memory items and "
+        f"{done[Step.FORGOTTEN]:,} forgotten ones acknowledged, {events:,} events in the logs",
         failures=failures,
         control=control,
         control_failed=found,
         seed=seed,
     )
+
+
+def _count(acknowledged: Acknowledged, step: Step) -> int:
+    """Return how many steps of a kind were acknowledged."""
+    return sum(number // EVERY[step] for (known, _), number in acknowledged.items() if known is step)
 
 
 def _store(directory: Path, kills: int, chance: random.Random) -> tuple[Acknowledged, list[str]]:
@@ -124,13 +138,16 @@ def _round(
 
 def _lost(directory: Path, acknowledged: Acknowledged) -> list[str]:
     """Open the store and return what is wrong with it."""
-    failures = []
+    failures: list[str] = []
     try:
         with opened(directory) as runtime:
             health = runtime.system.health()
             if not health.sound:
                 return [f"the store is not sound: {health.fault_message}"]
-            for conversation, last in acknowledged.items():
+            items = items_of(runtime)
+            for conversation in {conversation for _, conversation in acknowledged}:
+                last, remembered, forgotten = (acknowledged.get((step, conversation), 0) for step in Step)
+                failures += wrong_with(items, conversation, remembered, forgotten)
                 present = turns_of(runtime, conversation)
                 if present != [f"turn-{number}" for number in range(1, len(present) + 1)]:
                     failures.append("turns are missing in between")

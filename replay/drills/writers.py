@@ -1,4 +1,4 @@
-"""Many processes append to one store at once: nobody is turned away, nothing is lost."""
+"""Many processes append to one store at once, turns and memory: nobody is turned away, nothing is lost."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from muniment.errors import MunimentError
 from replay.drills import load
 from replay.drills.outcome import Outcome
+from replay.drills.remembering import FORGOTTEN_EVERY, REMEMBERED_EVERY, items_of, wrong_with
 from replay.stores import opened, turns_of
 
 WRITERS = 8
@@ -29,7 +30,7 @@ def writers(count: int | None, seed: int) -> Outcome:
             acknowledged, said = process.communicate()
             if process.returncode:
                 failures.append(f"a writer ended with {process.returncode}: {said[-200:]!r}")
-            lines = acknowledged.count(b"\n")
+            lines = sum(load.acknowledged(line)[0] is load.Step.TURN for line in acknowledged.splitlines())
             if lines != turns:
                 failures.append(f"a writer acknowledged {lines} turns")
         failures += _missing(directory, turns)
@@ -45,10 +46,13 @@ def writers(count: int | None, seed: int) -> Outcome:
 
 
 def _missing(directory: Path, turns: int) -> list[str]:
-    failures = []
+    failures: list[str] = []
     try:
         with opened(directory) as runtime:
+            items = items_of(runtime)
             for place in range(WRITERS):
+                remembered, forgotten = (turns - turns % every for every in (REMEMBERED_EVERY, FORGOTTEN_EVERY))
+                failures += wrong_with(items, f"writer {place}.0", remembered, forgotten)
                 present = turns_of(runtime, f"writer {place}.0")
                 if present != [f"turn-{number}" for number in range(1, turns + 1)]:
                     failures.append(f"{turns - len(present)} turns are gone, or their order")

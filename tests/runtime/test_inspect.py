@@ -39,6 +39,7 @@ from tests.runtime.damage import (
     on_turn,
     space_of,
 )
+from tests.runtime.item_damage import PLANTED_IN_MEMORY
 from tests.runtime.test_edited_at_rest import EDITS, furnished
 from tests.runtime.test_provenance import derived, of_memory, record
 from tests.turns import SUBJECT, TALK, rich_turn
@@ -153,6 +154,7 @@ def test_damage_that_takes_the_key_is_named_where_it_is_and_nowhere_else(world: 
 def test_every_kind_of_issue_is_planted_somewhere_and_explained() -> None:
     """What nobody planted nobody has seen."""
     seen = {*AT_REST.values(), *(kind for kind, _ in [*MORE_AT_REST.values(), *PLANTED.values()])}
+    seen |= {planted.finding for planted in PLANTED_IN_MEMORY.values()}
     elsewhere = {Is.EVENT_UNREADABLE, Is.ROLLED_BACK, Is.PROJECTION_MISMATCH}  # tests of their own
     noise = {Is.CHAIN_BROKEN, Is.DUPLICATE_SEQUENCE}  # beside others, in the edits of columns and deleted turns
     assert seen | elsewhere | noise == set(FindingKind) == set(MEANS)

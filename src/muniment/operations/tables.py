@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -12,7 +13,9 @@ from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.views import View
 from muniment.operations.page import limit_of_query
 from muniment.operations.parameters import ThroughView
+from muniment.operations.tabled_items import memory_rows
 from muniment.tables.database import Bounds
+from muniment.tables.rows import MemoryRows
 from muniment.tables.table_forms import DERIVED, TABLES
 
 ROWS = 1000
@@ -69,10 +72,11 @@ class Tables(Group):
         """Query a view of the space with SQL.
 
         The tables hold exactly what the view shows, read from the log now: turns, messages, parts, tools, host_refs,
-        attributes, links, withheld; `conversations` counts them, and `words` searches the text of messages with FTS5,
-        as in `SELECT m.* FROM words JOIN messages m ON m.number = words.rowid WHERE words MATCH 'refund'`. They are in
-        memory and never on a disk; an erasure removes them, and the next statement makes them again. A statement can
-        only read. Raises `tables.statement` for one that SQLite refuses, `request.limit_exceeded` when it takes too
+        attributes, links, withheld, and of memory: items, item_evidence. `conversations` counts turns, and `words`
+        searches the text of messages with FTS5, as in
+        `SELECT m.* FROM words JOIN messages m ON m.number = words.rowid WHERE words MATCH 'refund'`. They are in memory
+        and never on a disk; an erasure removes them, and the next statement makes them again. A statement can only
+        read. Raises `tables.statement` for one that SQLite refuses, `request.limit_exceeded` when it takes too
         long or the view is too large to hold.
         """
         session = self._session
@@ -81,7 +85,8 @@ class Tables(Group):
         rows = session.budget().page(limit_of_query(limit, limits.result_rows_max))
         bounds = Bounds(rows, limits.result_bytes_max, limits.statement_seconds_max)
         tables = space.tables.of(view)
-        selected, events = tables.select(sql, bindings, bounds, limits.tables_bytes_max, session.progress)
+        memory = MemoryRows(session.access.subject, partial(memory_rows, space, view, session.access.subject))
+        selected, events = tables.select(sql, bindings, bounds, memory, limits.tables_bytes_max, session.progress)
         return QueryResult(
             columns=selected.columns, rows=selected.rows, events=events, view=view, is_cut=selected.is_cut
         )

@@ -106,6 +106,10 @@ class PrivateDatabase:
             (channel, conversation, first, last),
         )
 
+    def remove_items(self) -> None:
+        """Remove all memory items with what they rest on."""
+        self._connection.execute("DELETE FROM items")
+
     def select(self, statement: str, values: Mapping[str, Scalar], bounds: Bounds) -> Selected:
         """Return what one statement selects."""
         if len(statement.encode(errors="replace")) > STATEMENT_BYTES_MAX:

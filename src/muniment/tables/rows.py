@@ -5,8 +5,8 @@ Nothing here decides what is shown: it writes down a `SliceTurn` and the report 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -15,11 +15,19 @@ from muniment.events.identity import ConversationKey
 from muniment.events.message import TEXT_PARTS, Part, TextPart, ToolCallPart, ToolCallResponsePart
 from muniment.governance.attribute_visibility import SliceAttribute
 from muniment.governance.slices import RedactionItem, SliceMessage, SliceTurn
+from muniment.log.port import Reader
 from muniment.projections.evidence_links import Reference
 from muniment.tables.table_forms import Row
 
 TAGS: dict[type, str] = {kind: kind.__struct_config__.tag for kind in Part.__args__}
 JSON_KINDS = frozenset({ValueKind.OBJECT, ValueKind.ARRAY})
+
+
+class MemoryRows(NamedTuple):
+    """The rows of all memory items that the view shows to a subject, or (None) to anybody, in a state of the log."""
+
+    to: str | None
+    rows: Callable[[Reader], Iterable[Row]]
 
 
 def rows_of(key: ConversationKey, turn: SliceTurn, withheld: Sequence[RedactionItem]) -> Iterator[Row]:

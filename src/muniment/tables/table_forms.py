@@ -1,8 +1,8 @@
 """The tables that a view of a space is shown in: their columns, their order, and what each holds.
 
 `STATEMENTS` makes an empty database. A row of `turns` is found by the position of its commit, and every other table
-names that position; what is said of a turn goes when its row goes. Times are UTC milliseconds, and beside each stands
-the same time as text. guide/sql.md is generated from `TABLES`.
+names that position; what is said of a turn goes when its row goes. `items` are found by the positions of their records.
+Times are UTC milliseconds, and beside each stands the same time as text. guide/sql.md is generated from `TABLES`.
 """
 
 from __future__ import annotations
@@ -108,6 +108,30 @@ TABLES: tuple[TableForm, ...] = (
             "link INTEGER PRIMARY KEY", "plane TEXT NOT NULL", "key TEXT NOT NULL", "subject TEXT NOT NULL",
             "channel TEXT NOT NULL", "conversation TEXT NOT NULL", "first INTEGER NOT NULL", "last INTEGER",
             "message INTEGER", "created_ms INTEGER NOT NULL", _time("created"),
+        ),
+    ),
+    TableForm(
+        "items",
+        "a memory item by its position; `retired` says why it is out of use, `withheld` why its words are NULL",
+        (
+            "position INTEGER PRIMARY KEY", "id TEXT NOT NULL", "subject TEXT NOT NULL", "plane TEXT NOT NULL",
+            "kind TEXT NOT NULL", "name TEXT", "topic TEXT", "text TEXT", "title TEXT", "summary TEXT", "note TEXT",
+            "keywords TEXT", "tags TEXT", "entities TEXT", "confidence REAL NOT NULL", "band TEXT NOT NULL",
+            "importance REAL NOT NULL", "privacy TEXT NOT NULL", "scope TEXT NOT NULL", "source_type TEXT NOT NULL",
+            "freshness TEXT NOT NULL", "stale TEXT NOT NULL", "pinned INTEGER NOT NULL", "disabled INTEGER NOT NULL",
+            "revision INTEGER NOT NULL", "evidence_count INTEGER NOT NULL", "observed_ms INTEGER NOT NULL",
+            _time("observed"), "recorded_ms INTEGER NOT NULL", _time("recorded"), "confirmed_ms INTEGER",
+            _time("confirmed"), "expires_ms INTEGER", _time("expires"), "retired TEXT", "successor TEXT",
+            "writer TEXT", "origin TEXT", "audience TEXT", "withheld TEXT",
+        ),
+    ),
+    TableForm(
+        "item_evidence",
+        "a turn, or a message of it, that a memory item rests on; only in views that show where something came from",
+        (
+            "position INTEGER NOT NULL REFERENCES items ON DELETE CASCADE", "place INTEGER NOT NULL",
+            "channel TEXT NOT NULL", "conversation TEXT NOT NULL", "turn TEXT NOT NULL", "message TEXT",
+            "phase TEXT NOT NULL", "PRIMARY KEY (position, place)",
         ),
     ),
 )  # fmt: skip

@@ -5,7 +5,10 @@
 2. What else may change what is shown (an erasure, an archive, a restored log) makes the database worthless: it is
    closed, and another one is made from the log alone. So a database that followed the log and one that was made from
    it hold the same rows.
-3. A long log is read in parts, each in a snapshot of its own, so that an erasure never waits for a reader.
+3. Memory items are few, and what is shown of one may change with each of its turns. Where anything changed of an item
+   or of a turn, all of them are shown again, as they are in the state of the log that the answer speaks of. So they are
+   for another subject, who may know of others.
+4. A long log is read in parts, each in a snapshot of its own, so that an erasure never waits for a reader.
 
 Nothing is ever on a disk. `release` closes every database; an erasure calls it before it returns.
 """
@@ -20,7 +23,7 @@ from typing import NamedTuple
 from muniment.errors import Corrupt
 from muniment.events.changes import Custody, Transition, TurnSpan, span_of
 from muniment.events.identity import Channel, ConversationId, ConversationKey
-from muniment.events.records import EventKind
+from muniment.events.records import LIFECYCLES, NOTEBOOK, EventKind
 from muniment.events.references import RefDerived
 from muniment.governance.detection.detection import Detection
 from muniment.governance.views import View, shown_planes
@@ -31,7 +34,7 @@ from muniment.projections.conversation import Conversation, shown_turns
 from muniment.projections.evidence_links import Reference, reference_of
 from muniment.projections.transcript import Transcript
 from muniment.tables.database import Bounds, PrivateDatabase, Scalar, Selected
-from muniment.tables.rows import link_row, rows_of
+from muniment.tables.rows import MemoryRows, link_row, rows_of
 
 PART_EVENTS = 2000  # read in one snapshot
 SPAN_TURNS = 64  # shown at a time
@@ -39,7 +42,7 @@ PROGRESS_STAGE = "tables"
 
 Progress = Callable[[str, int, int], None]
 
-TOUCHES = frozenset({EventKind.TURN_LIFECYCLE, EventKind.TURN_REDACTED})
+TOUCHES = frozenset({*LIFECYCLES, EventKind.TURN_REDACTED})
 CUSTODY = frozenset(Custody)  # changes nothing that is shown
 REPLACES = frozenset({EventKind.ARCHIVE_IMPORTED, EventKind.SPACE_RESTORED})
 
@@ -66,13 +69,20 @@ class ViewTables:
         self._size = 0
         self._since = 0  # what happened before this position was true when the first row was made
         self._epoch = ""
+        self._items_of: MemoryRows | None = None  # those that the database has, as they are in the state it has reached
 
     def select(
-        self, statement: str, values: Mapping[str, Scalar], bounds: Bounds, bytes_max: int, progress: Progress
+        self,
+        statement: str,
+        values: Mapping[str, Scalar],
+        bounds: Bounds,
+        memory: MemoryRows,
+        bytes_max: int,
+        progress: Progress,
     ) -> tuple[Selected, int]:
         """Return what a statement selects, and the size of the log that it speaks of."""
         with self._lock:
-            database = self._caught_up(bytes_max, progress)
+            database = self._caught_up(memory, bytes_max, progress)
             return database.select(statement, values, bounds), self._size
 
     def release(self) -> None:
@@ -83,9 +93,9 @@ class ViewTables:
     def _drop(self) -> None:
         if self._database is not None:
             self._database.close()
-        self._database, self._size = None, 0
+        self._database, self._size, self._items_of = None, 0, None
 
-    def _caught_up(self, bytes_max: int, progress: Progress) -> PrivateDatabase:
+    def _caught_up(self, memory: MemoryRows, bytes_max: int, progress: Progress) -> PrivateDatabase:
         while True:
             with self._ledger.reader() as reader:
                 size, epoch = reader.frontier().size, self._ledger.life(reader)
@@ -100,6 +110,10 @@ class ViewTables:
                 try:
                     with self._database.filling():
                         self._fill(self._database, reader, touched)
+                        if until == size and (self._items_of is None or self._items_of.to != memory.to):
+                            self._database.remove_items()
+                            self._database.add(memory.rows(reader))
+                            self._items_of = memory
                 except BaseException:
                     self._drop()
                     raise
@@ -150,6 +164,8 @@ class ViewTables:
             row = reader.sealed(stream)
             if row is None:
                 raise Corrupt(at=f"position {stream}", problem="rows_missing")
+            if row.kind == NOTEBOOK.opened or touched.changed[stream]:
+                self._items_of = None
             if row.kind != EventKind.CONVERSATION_OPENED or not self._transcript.is_current(reader, row):
                 continue
             names = self._transcript.names(row)

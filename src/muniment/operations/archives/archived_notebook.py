@@ -9,35 +9,22 @@ from __future__ import annotations
 from msgspec import UNSET
 
 from muniment.errors import ArchiveRefused
-from muniment.events.changes import REPLACED, Transition
+from muniment.events.changes import REPLACED
 from muniment.events.identity import conversation_mark, named_message
-from muniment.events.memory_items import ItemContent, ItemMeta, ItemRetired, ItemRevised, Retirement
+from muniment.events.memory_items import EntryRole, ItemContent, ItemMeta, ItemRetired, ItemRevised, Retirement
 from muniment.events.records import CONTENT_BODIES, META_BODIES, EventKind, MetaBody
 from muniment.events.references import SourceEvidence
 from muniment.governance.change_rules import StreamState, flaws_of
 from muniment.log.port import WHOLE_CONVERSATION
 from muniment.memory.amendment import PRIVATE
+from muniment.memory.item_rules import change_flaws, item_flaws
 from muniment.memory.kinds import slot_topic
 from muniment.operations.archives.archived_conversation import check_names
 from muniment.operations.archives.archived_erasures import ArchivedErasures
-from muniment.operations.archives.archived_item import is_item_of, is_share
 from muniment.operations.archives.document import ITEM_KINDS, EventLine, NotebookLine, body_of
 
-# what the header of `item.retired` says -> what its body may say
-CAUSES: dict[str | None, frozenset[Retirement]] = {
-    Transition.ARCHIVE: frozenset(
-        {
-            Retirement.SUPERSEDED,
-            Retirement.INVALIDATED,
-            Retirement.EVICTED,
-            Retirement.UNDONE,
-            Retirement.SOURCE_GONE,
-            Retirement.WITHDRAWN,
-        }
-    ),
-    Transition.RESTORE: frozenset({Retirement.RESTORED}),
-    Transition.ERASE: frozenset({Retirement.FORGOTTEN}),
-}
+# causes that an archive may not bring: proposals stay here, and what was replaced is no part of any
+NOT_CARRIED = frozenset({Retirement.ACCEPTED, Retirement.REJECTED, Retirement.REPLACED})
 
 
 class CheckedNotebook:
@@ -91,7 +78,8 @@ class CheckedNotebook:
             raise ArchiveRefused(at=at, problem="item_twice")
         self._items.add(meta.item)
         whose = self._notebook
-        if not is_item_of(meta, whose.subject, whose.plane):
+        is_item = meta.entry.role is EntryRole.ITEM and meta.privacy not in PRIVATE
+        if not is_item or any(item_flaws(meta, whose.subject, whose.plane)):
             raise ArchiveRefused(at=at, problem="item")
         _check_evidence(at, meta.evidence)
         if content is not None:
@@ -115,12 +103,12 @@ class CheckedNotebook:
             raise ArchiveRefused(at=at, problem="references")
         if isinstance(meta, ItemRevised):
             changes = meta.revision
-            if item is None or changes.privacy in PRIVATE or not is_share(changes.confidence or 0):
+            if item is None or changes.privacy in PRIVATE or any(change_flaws(meta, line.reason)):
                 raise ArchiveRefused(at=at, problem="item")
             _check_evidence(at, changes.evidence or [])
         else:
             assert isinstance(meta, ItemRetired), "the kinds of a notebook have no other bodies"
-            if meta.cause not in CAUSES.get(line.reason, ()):
+            if meta.cause in NOT_CARRIED or any(change_flaws(meta, line.reason)):
                 raise ArchiveRefused(at=at, problem="references")
             _check_evidence(at, meta.evidence)
             about = range(refs.get("turn", refs.get("first", 1)), refs.get("turn", refs.get("through", 0)) + 1)

@@ -29,12 +29,13 @@ class InspectionReport(JudgedReport, Struct, frozen=True, kw_only=True, omit_def
 
     `fail_closed`: there is a finding, so rely on nothing that rests on what was inspected. `kinds` counts the findings
     by kind. Without `conversation` the whole space was inspected; then `pinned` says whether a checkpoint is kept
-    outside the store. `erasures` counts requests that erased something; `erased_turns` are without content now,
-    `erased_messages` are those that were erased alone.
+    outside the store. `items` counts the entries of notebooks, `erasures` the requests that erased something;
+    `erased_turns` are without content now, `erased_messages` are those that were erased alone.
     """
 
     events: int
     turns: int
+    items: int
     attributes: int
     derived_refs: int
     erasures: int
@@ -79,6 +80,7 @@ def inspect(session: Session, key: ConversationKey | None, limit: int) -> Inspec
         conversation=key,
         events=findings.events,
         turns=findings.turns,
+        items=findings.items,
         attributes=findings.attributes,
         derived_refs=findings.derived_refs,
         erasures=findings.erasures,

@@ -28,7 +28,9 @@ class DoctorReport(JudgedReport, Struct, frozen=True, kw_only=True, omit_default
     """What was looked at and what was found. `healthy`: there is no finding, or there are only warnings.
 
     Without `with_key` less could be looked at. `checkpoint_age_s` is the time since the last event that is signed was
-    written. muniment keeps no record of backups.
+    written. Of memory there are counts, where there is any and nothing grave was found: items in use, those of them
+    that need a review, proposals to decide about, and policies that stop what would be remembered. muniment keeps no
+    record of backups.
     """
 
     healthy: bool
@@ -38,6 +40,10 @@ class DoctorReport(JudgedReport, Struct, frozen=True, kw_only=True, omit_default
     events: int | None = None
     pinned: bool | None = None
     checkpoint_age_s: int | None = None
+    items_in_use: int | None = None
+    items_to_review: int | None = None
+    proposals_open: int | None = None
+    policies_stopping: int | None = None
     free_bytes: int | None = None
     model: str | None = None
     settings: list[str] = []

@@ -16,6 +16,7 @@ from muniment.declaration.session import Session
 from muniment.errors import MunimentError, StoreMissing, StoreNewer
 from muniment.log.reserve import NAME as RESERVE
 from muniment.operations.evidence.verify import audit
+from muniment.operations.memory.memory_counts import memory_counts
 from muniment.operations.system.diagnosis import DoctorFinding, DoctorReport
 from muniment.operations.system.remedies import Ailment, remedy_of
 from muniment.projections.inspection.findings import Findings
@@ -51,7 +52,7 @@ class Examination:
         if space is None:
             checks += [self._audit]
         else:
-            checks += [lambda: self._health(space), lambda: self._content(space), lambda: self._model(space)]
+            checks += [partial(check, space) for check in (self._health, self._content, self._memory, self._model)]
         for check in checks:
             try:
                 check()
@@ -146,6 +147,12 @@ class Examination:
         Inspection(space.ledger, space.name, findings, partial(self._session.progress, "inspect")).space(space.notary)
         for kind, count in sorted(findings.counts.items()):
             self._add(kind.value, count)
+
+    def _memory(self, space: Space) -> None:
+        """Count what memory holds, where nothing is wrong that a count would rest on."""
+        counts = memory_counts(space) if all(finding.warning for finding in self._found.values()) else None
+        if counts is not None:
+            self._facts |= counts._asdict()
 
     def _model(self, space: Space) -> None:
         try:

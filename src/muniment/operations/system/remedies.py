@@ -44,6 +44,7 @@ RESTORE = "Keep a copy of the store, then restore a backup: `muniment spaces res
 LOOK = "Keep a copy of the store; `muniment evidence inspect` lists every finding; then restore a backup."
 SOURCES = "The source may be in another store or older; `muniment evidence links` shows what is left of it."
 RECOVER = "Destroy it again: `muniment system recover`; then look again: `muniment evidence inspect`."
+TAKEN = "Look at the two with `muniment memory list`, and invalidate one of them: `muniment memory amend`."
 UPGRADE = "Install a newer release: `pip install --upgrade muniment`."
 AGAIN = "Wait until other processes are done, then run `muniment doctor` again."
 
@@ -57,6 +58,7 @@ _BY_FINDING: dict[FindingKind, str] = {
     FindingKind.MISMATCHED_SOURCE_KEY: SOURCES,
     FindingKind.MISMATCHED_SOURCE_SUBJECT: SOURCES,
     FindingKind.MISMATCHED_SOURCE_DIGEST: SOURCES,
+    FindingKind.SLOT_IN_USE_TWICE: TAKEN,
     FindingKind.ROLLED_BACK: "Restore a newer copy, or accept the loss: `muniment spaces restore BACKUP --replace`.",
     FindingKind.UNATTESTED: RESTORE,
 }

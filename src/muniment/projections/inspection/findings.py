@@ -53,6 +53,11 @@ class FindingKind(StrEnum):
     MISMATCHED_SOURCE_KEY = "mismatched_source_key"
     MISMATCHED_SOURCE_SUBJECT = "mismatched_source_subject"
     MISMATCHED_SOURCE_DIGEST = "mismatched_source_digest"
+    # memory items
+    DUPLICATE_ITEM = "duplicate_item"
+    ITEM_MALFORMED = "item_malformed"
+    REFERENCE_MISSING = "reference_missing"
+    SLOT_IN_USE_TWICE = "slot_in_use_twice"
     # the log as a whole
     TREE_MISMATCH = "tree_mismatch"
     CHECKPOINT_MISMATCH = "checkpoint_mismatch"
@@ -77,26 +82,30 @@ MEANS: dict[FindingKind, str] = {
     FindingKind.CONTENT_LEFT: "content, or its key, is still there although an event erased it",
     FindingKind.COMMITMENT_MISMATCH: "a field is missing, or does not match the commitment in the header",
     FindingKind.ORPHAN_CELLS: "keys or encrypted parts belong to no event",
-    FindingKind.CHAIN_BROKEN: "an event does not follow the previous one of its conversation",
-    FindingKind.DUPLICATE_SEQUENCE: "two events or turns of a conversation have the same sequence number",
+    FindingKind.CHAIN_BROKEN: "an event does not follow the previous one of its conversation or notebook",
+    FindingKind.DUPLICATE_SEQUENCE: "two events or entries of a conversation or notebook have the same sequence number",
     FindingKind.DUPLICATE_TURN: "two turns of a conversation have the same id",
-    FindingKind.HEAD_MISSING: "a conversation has events and no head",
-    FindingKind.HEAD_MISMATCH: "the head of a conversation is forged, or does not match its events",
-    FindingKind.LOOKUP_MISSING: "a conversation, chat id or turn cannot be found by its name",
+    FindingKind.HEAD_MISSING: "a conversation or notebook has events and no head",
+    FindingKind.HEAD_MISMATCH: "the head of a conversation or notebook is forged, or does not match its events",
+    FindingKind.LOOKUP_MISSING: "a conversation, chat id, turn, notebook, item or slot cannot be found by its name",
     FindingKind.LOOKUP_MISMATCH: "a name cannot be proved, or leads to the wrong entry",
     FindingKind.LOOKUP_DANGLING: "a name belongs to no entry",
-    FindingKind.TARGET_MISSING: "an event refers to turns, a message or events that do not exist",
+    FindingKind.TARGET_MISSING: "an event refers to turns, a message, items or events that do not exist",
     FindingKind.HOLD_MISSING: "a release names a hold that does not exist",
     FindingKind.REDACTION_TARGET_MISSING: "a redaction names something that its turn does not have",
     FindingKind.ATTRIBUTE_TARGET_MISSING: "an attribute is about a turn or message that does not exist",
     FindingKind.ATTRIBUTE_OVERSIZED: "the value of an attribute is larger than its own maximum",
     FindingKind.ATTRIBUTE_MALFORMED: "an attribute breaks the rules for its id, key, value, links or times",
     FindingKind.ORPHAN_REFERENCE: "a derived reference has no key: it belongs to no memory item",
-    FindingKind.MISSING_SOURCE_TURN: "a derived reference names a turn that does not exist",
-    FindingKind.MISSING_SOURCE_MESSAGE: "a derived reference names a message that its turn does not have",
-    FindingKind.MISMATCHED_SOURCE_KEY: "a derived reference names another conversation than the one it is stored under",
-    FindingKind.MISMATCHED_SOURCE_SUBJECT: "a derived reference has no subject, or not the subject of its source",
+    FindingKind.MISSING_SOURCE_TURN: "a derived reference or memory item names a turn that does not exist",
+    FindingKind.MISSING_SOURCE_MESSAGE: "a derived reference or memory item names a message that is not in its turn",
+    FindingKind.MISMATCHED_SOURCE_KEY: "a derived reference names another conversation, or a memory item another space",
+    FindingKind.MISMATCHED_SOURCE_SUBJECT: "a derived reference or memory item has not the subject of its source",
     FindingKind.MISMATCHED_SOURCE_DIGEST: "the digest of a derived reference does not match its turns",
+    FindingKind.DUPLICATE_ITEM: "two memory items have the same id",
+    FindingKind.ITEM_MALFORMED: "a memory item, or a change of one, breaks the rules for its names, numbers or times",
+    FindingKind.REFERENCE_MISSING: "a memory item rests on a turn that has no derived reference to it",
+    FindingKind.SLOT_IN_USE_TWICE: "two memory items are in use in one slot",
     FindingKind.TREE_MISMATCH: "the stored tree does not match the events",
     FindingKind.CHECKPOINT_MISMATCH: "a checkpoint has no valid signature, or belongs to another tree",
     FindingKind.ROLLED_BACK: "the log is older than its pinned checkpoint, or is another log",
@@ -124,7 +133,7 @@ class Findings:
         self.findings: list[Finding] = []
         self.counts: dict[FindingKind, int] = {}
         self._told: set[tuple[FindingKind, int]] = set()
-        self.events = self.turns = self.derived_refs = self.lookups = self.checkpoints = 0
+        self.events = self.turns = self.items = self.derived_refs = self.lookups = self.checkpoints = 0
         self.attributes = self.erasures = self.erased_turns = self.erased_messages = 0
         self.unread = 0  # events that may have a name, which could not be read
 

@@ -1,12 +1,14 @@
 """An inspection of a space or of one conversation: event by event, in snapshots that are soon given back.
 
-1. Every event is looked at by itself (`rows`), as a member of its stream (`streams`), for what it names (`targets`).
-2. After the last one, the heads are compared with what was seen, in the same snapshot; for a whole space the tree,
-   the checkpoints, the pin and the counts too (`whole`).
+1. Every event is looked at by itself (`rows`), as a member of its stream (`streams`), for what it names (`targets`),
+   and as an attribute or memory item (`attributes`, `items`).
+2. After the last one, the heads are compared with what was seen, in the same snapshot, and the slots of notebooks with
+   their items (`slots`); for a whole space the tree, the checkpoints, the pin and the counts too (`whole`).
 
 It reads the log alone, with a transcript of its own, so that nothing which a process keeps in memory is believed. It
 reads a log that does not account for itself, too: where a batch of rows cannot be read, they are read one by one, and a
-row that cannot is an issue. Memory grows with the number of conversations, not with their length.
+row that cannot is an issue. Memory grows with the number of conversations and notebooks, not with
+their length, but for the slots of one notebook at a time.
 """
 
 from __future__ import annotations
@@ -22,8 +24,10 @@ from muniment.log.port import Reader, SealedRow
 from muniment.projections.inspection.attribute_checks import AttributeChecks
 from muniment.projections.inspection.event_checks import EventChecks
 from muniment.projections.inspection.findings import Finding, FindingKind, Findings
+from muniment.projections.inspection.item_checks import ItemChecks
 from muniment.projections.inspection.log_checks import LogChecks
 from muniment.projections.inspection.reference_checks import ReferenceChecks
+from muniment.projections.inspection.slot_checks import SlotChecks
 from muniment.projections.inspection.stream_checks import StreamChecks
 from muniment.projections.transcript import Transcript
 
@@ -44,6 +48,8 @@ class Inspection:
         self._rows = EventChecks(ledger, self._transcript, findings)
         self._streams = StreamChecks(ledger, self._transcript, findings)
         self._attributes = AttributeChecks(ledger, findings)
+        self._items = ItemChecks(ledger, self._transcript, findings, space)
+        self._slots = SlotChecks(ledger, self._transcript, findings)
         self._targets = ReferenceChecks(ledger, self._transcript, self._rows, findings, space)
 
     # --- a space ------------------------------------------------------------------------------------------------------
@@ -126,6 +132,7 @@ class Inspection:
 
     def _finish(self, reader: Reader) -> None:
         self._streams.finish(reader)
+        self._slots.finish(reader, self._streams.tails.values())
         self._rows.count_erased(reader, self._streams.tails.values())
         self._rows.finish()
 
@@ -134,7 +141,9 @@ class Inspection:
     def _take(self, reader: Reader, row: SealedRow) -> None:
         try:
             seen = self._rows.look(reader, row)
-            self._targets.take(reader, seen, self._streams.take(reader, seen))
+            tail = self._streams.take(reader, seen)
+            self._targets.take(reader, seen, tail)
+            self._items.take(reader, seen, tail)
             self._targets.exports(seen, self._streams.tails)
             self._attributes.take(seen)
         except Corrupt as corrupt:  # something beside the event, such as the table of names, cannot be read

@@ -39,13 +39,14 @@ ATTRIBUTE_FINDINGS: dict[ChangeFlaw, tuple[FindingKind, str | None]] = {
     ChangeFlaw.MESSAGE: (FindingKind.ATTRIBUTE_TARGET_MISSING, "message"),
 }
 
-# kinds in the stream of the space that name a conversation; a certificate always does
+# kinds in the stream of the space that name another stream; a certificate always does
 NAME_STREAMS = frozenset({
     EventKind.EXPORT_ISSUED,
     EventKind.CONTENT_EXPORTED,
     EventKind.CONTENT_READ,
     EventKind.CONTENT_REVEALED,
     EventKind.CONTEXT_ISSUED,
+    EventKind.MEMORY_POLICY_SET,
 })  # fmt: skip
 
 LINK_FINDINGS: dict[LinkFault, FindingKind] = {
@@ -82,6 +83,7 @@ class ReferenceChecks:
         self._looks: dict[str, Callable[[NamingEvent], None]] = {
             **dict.fromkeys(LIFECYCLES, self._lifecycle),
             EventKind.TURN_REDACTED: self._redaction,
+            EventKind.ITEM_REVISED: self._revision,
             EventKind.ATTR_RECORDED: self._attribute,
             EventKind.REF_DERIVED: self._reference,
         }
@@ -105,7 +107,8 @@ class ReferenceChecks:
         ):
             return
         tail = tails.get(seen.header.about.get("stream", -1))
-        if tail is None or tail.seq < seen.header.about.get("through", 0):
+        about = seen.header.about
+        if tail is None or tail.seq < about.get("through", 0) or tail.turns < about.get("turn", 0):
             self._findings.of(seen.row, FindingKind.TARGET_MISSING)
 
     # --- by kind ------------------------------------------------------------------------------------------------------
@@ -145,6 +148,9 @@ class ReferenceChecks:
         turn = self._turn(event, event.header.about["turn"])
         if turn is not None and not has_target(meta.target, *turn):
             self._findings.of(event.row, FindingKind.REDACTION_TARGET_MISSING)
+
+    def _revision(self, event: NamingEvent) -> None:
+        self._has_its_turns(event)
 
     def _attribute(self, event: NamingEvent) -> None:
         self._has_its_turns(event, ATTRIBUTE_FINDINGS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from muniment.events.identity import ConversationKey
+from muniment.events.memory_items import NotebookOpened
 from muniment.evidence.header import Header
 from muniment.ledger.ledger import OpenedEvent
 from muniment.log.port import SealedRow, StreamHead
@@ -21,13 +22,15 @@ class ReadEvent(NamedTuple):
 class StreamTail:
     """A stream so far: what its events amount to, and what later ones may name."""
 
-    __slots__ = ("changes", "holds", "key", "leaf", "messages", "seq", "stream", "turns", "unread")
+    __slots__ = ("changes", "holds", "key", "leaf", "messages", "names", "notebook", "seq", "stream", "turns", "unread")
 
     def __init__(self, stream: int) -> None:
         self.stream = stream
         self.seq = self.turns = self.messages = self.changes = 0
+        self.names = 0  # of its entries and of itself, as far as they were found
         self.leaf = b""
         self.key: ConversationKey | None = None
+        self.notebook: NotebookOpened | None = None
         self.holds: set[int] = set()
         self.unread = False  # a turn could not be read, so that its messages are not counted
 

@@ -1,19 +1,21 @@
 """Streams: events in their order, heads that account for them, and names that lead to them.
 
 What is remembered of a stream while its events go by is a few numbers, so that memory grows with the number of
-conversations and not with their length.
+conversations and notebooks and not with their length.
 """
 
 from __future__ import annotations
 
 from muniment.errors import Corrupt, KeyMissing
 from muniment.events.identity import Channel, ConversationId, ConversationKey
-from muniment.events.records import CONVERSATION, SPACE, AliasRecorded, ConversationOpened, EventKind, TurnMeta
+from muniment.events.memory_items import ItemMeta, NotebookOpened
+from muniment.events.records import NOTEBOOK, OPENS, AliasRecorded, ConversationOpened, EventKind, TurnMeta
 from muniment.kernel.digest import b64url
 from muniment.ledger.ledger import SPACE_STREAM, Ledger
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.inspection.findings import FindingKind, Findings
 from muniment.projections.inspection.seen import ReadEvent, StreamTail
+from muniment.projections.notebooks import Notebooks
 from muniment.projections.registry_names import (
     RegistryBody,
     former_registry_name,
@@ -22,6 +24,12 @@ from muniment.projections.registry_names import (
 )
 from muniment.projections.transcript import Transcript
 
+# kind of an entry -> what it is when another one of its stream has the same id
+DOUBLES: dict[str, FindingKind] = {
+    EventKind.TURN_COMMITTED: FindingKind.DUPLICATE_TURN,
+    EventKind.ITEM_RECORDED: FindingKind.DUPLICATE_ITEM,
+}
+
 
 class StreamChecks:
     """Looks at events as members of their streams."""
@@ -29,6 +37,7 @@ class StreamChecks:
     def __init__(self, ledger: Ledger, transcript: Transcript, findings: Findings) -> None:
         self._ledger = ledger
         self._transcript = transcript
+        self._notebooks = Notebooks(ledger, transcript)
         self._findings = findings
         self.tails: dict[int, StreamTail] = {}
 
@@ -52,6 +61,13 @@ class StreamChecks:
             elif isinstance(meta, AliasRecorded):
                 digest = self._transcript.alias_digest(meta.subject, meta.channel, meta.chat)
                 self._named(reader, row, digest, row.stream)
+            elif isinstance(meta, NotebookOpened):
+                tail.notebook = meta
+                digest = self._notebooks.notebook_name(meta.subject, meta.plane)
+                self._named(reader, row, digest, row.position)
+            elif isinstance(meta, ItemMeta):
+                self._findings.items += 1
+                self._named(reader, row, self._notebooks.item_name(meta.item), row.position)
             elif isinstance(meta, RegistryBody):
                 self._registry(reader, row, meta)
         elif row.stream != SPACE_STREAM and row.target_seq is None:
@@ -73,8 +89,8 @@ class StreamChecks:
                 self._findings.of_stream(tail.stream, FindingKind.HEAD_MISSING)
             elif not tail.agrees(head):
                 self._findings.of_stream(tail.stream, FindingKind.HEAD_MISMATCH)
-            elif head.type not in {SPACE.type, CONVERSATION.type}:
-                self._findings.lookups += head.names  # what its entries are called is not known here
+            elif head.type == NOTEBOOK.type:
+                self._findings.lookups += head.names - tail.names  # those of slots; `slot_checks` looks for them
 
     def _order(self, tail: StreamTail, seen: ReadEvent) -> None:
         row, header = seen.row, seen.header
@@ -102,7 +118,7 @@ class StreamChecks:
     def _named(self, reader: Reader, row: SealedRow, digest: bytes, position: int) -> None:
         """Look for an event by its name, and see whether that leads there; of what was replaced, by its former name."""
         try:
-            found, opens = self._ledger.names.find(reader, digest), row.kind == EventKind.CONVERSATION_OPENED
+            found, opens = self._ledger.names.find(reader, digest), row.kind in OPENS
             if (found != position or opens) and self._is_replaced(reader, row.stream):
                 found = self._former(reader, digest, position, row.stream, numbered=opens)
         except Corrupt as corrupt:
@@ -113,9 +129,10 @@ class StreamChecks:
             self._findings.of(row, FindingKind.LOOKUP_MISSING)
             return
         self._findings.lookups += 1
+        self.tails[row.stream].names += 1
         if found != position:
             is_double = row.turn_seq is not None and self._has_turn(reader, found, row)
-            self._findings.of(row, FindingKind.DUPLICATE_TURN if is_double else FindingKind.LOOKUP_MISMATCH)
+            self._findings.of(row, DOUBLES[row.kind] if is_double else FindingKind.LOOKUP_MISMATCH)
 
     def _registry(self, reader: Reader, row: SealedRow, body: RegistryBody) -> None:
         """Find what was said of a tool registry by its id, or where more was said since by its former name."""
