@@ -19,7 +19,6 @@ from muniment.governance.views import Reason, View
 from muniment.ledger.ledger import Ledger
 from muniment.memory.amendment import ChangeItemAudience, CorrectItem, PinItem, RestoreItem, SupersedeItem
 from muniment.memory.candidate import ItemAudience, ItemSource
-from muniment.operations.lifecycle import erasure
 from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.memory.forget_targets import ForgetTarget
@@ -30,7 +29,7 @@ from tests.laws.every_key import Keys, opened_by, sealed_values
 from tests.memory.asking import amend, forget, listed, remember, size, texts
 from tests.memory.items import candidate
 from tests.turns import SUBJECT, TALK, plain_turn
-from tests.worlds import OPERATOR, FileWorld, World, key_of, memory_world, sqlite_world
+from tests.worlds import OPERATOR, FileWorld, World, key_of, memory_world
 
 BOB = SubjectId("bob")
 TURNS = [ItemSource(conversation=key_of(), turn=TurnId(f"turn-{number}")) for number in (1, 2)]
@@ -171,31 +170,6 @@ def test_a_second_person_confirms_exactly_this(world: World) -> None:
     assert more.value.limit != waiting.value.limit
     world.runtime.approvals.confirm(more.value.limit or 0, "fine", "grace")
     assert erase(world, with_memory=True).memory_items == ["alone", "message", "proposed"]
-
-
-class Crashed(Exception):
-    """The process ended here."""
-
-
-def test_a_repeat_completes_what_a_crash_between_two_steps_left(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(erasure, "STEP_TURNS", 1)
-    world = sqlite_world(tmp_path).with_turns(3)
-    remember(world, "rests on two", id="two", evidence=TURNS)
-    whole = Scope(conversation=TALK)
-
-    def crash(*_: Any) -> Any:
-        raise Crashed
-
-    with monkeypatch.context() as crashing:
-        crashing.setattr(erasure.Erasure, "_last", crash)
-        with pytest.raises(Crashed):
-            world.runtime.lifecycle.erase(whole, "asked for", OPERATOR, with_memory=True)
-    world = world.crashed().reopened()
-    assert {turn.phase for turn in world.replay().turns} == {"erased"}
-    assert states(world) == {"two": "needs_review"}
-    report = world.runtime.lifecycle.erase(whole, "asked for", OPERATOR, with_memory=True)
-    assert (report.memory_items, states(world)) == (["two"], {})
-    world.close()
 
 
 # --- the policy of a space --------------------------------------------------------------------------------------------

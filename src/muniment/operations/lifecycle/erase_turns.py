@@ -20,7 +20,7 @@ from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.lifecycle.reporting import Reporting
 from muniment.operations.lifecycle.resting_items import names_of, resting_items
 from muniment.operations.lifecycle.scope import Scope
-from muniment.operations.lifecycle.targets import Target, WithMemory
+from muniment.operations.lifecycle.targets import Target, takes_memory
 from muniment.space.rotation import nothing_else
 from muniment.space.space import Space
 
@@ -53,7 +53,7 @@ def erase_turns(session: Session, scope: Scope, target: Target, request: Lifecyc
     """Destroy the content that nothing keeps, record what was kept, and report."""
     space, report = session.space, review_erasure(session, scope, target, request)
     if report.affected_turns or report.affected_items:
-        about = scope.about() | ({"with_memory": "yes"} if isinstance(target, WithMemory) else {})
+        about = scope.about() | ({"with_memory": "yes"} if takes_memory(target) else {})
         guarded = GuardedRequest(session=session, act=GuardedAct.ERASE, about=about, request=request)
         guarded.ask()
         return complete_erasure(space, target, request, report, guarded)

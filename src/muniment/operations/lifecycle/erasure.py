@@ -20,18 +20,17 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle, TurnSpan, span_refs
-from muniment.events.memory_items import ItemRetired, Retirement
-from muniment.events.records import EventKind, MetaBody, RotationCause
-from muniment.ledger.drafts import Change
+from muniment.events.changes import LifecycleRequest, TurnSpan
+from muniment.events.records import RotationCause
 from muniment.ledger.ledger import Writer
 from muniment.operations.lifecycle.destroyed_contents import destroy_contents, destroy_lost_words
+from muniment.operations.lifecycle.erasing_events import erasing_events
 from muniment.operations.lifecycle.guard import Judgements, judged_turns, length
 from muniment.operations.lifecycle.refusals import append_refusals
 from muniment.operations.lifecycle.resting_items import resting_items
 from muniment.operations.lifecycle.retold import retire_retold
 from muniment.operations.lifecycle.scope import Turns
-from muniment.operations.lifecycle.targets import Target
+from muniment.operations.lifecycle.targets import Target, takes_memory
 from muniment.space.rotation import Rotation
 from muniment.space.space import Space
 
@@ -144,7 +143,9 @@ class Erasure:
         after = {head.stream: transcript.changes(writer.tx, head) for head in (each.turns.head for each in going)}
         positions: list[int] = []
         for judgements in going:
-            stream, appended = judgements.turns.head.stream, list(self._append(writer, judgements))
+            stream = judgements.turns.head.stream
+            events = erasing_events(judgements, self._request, with_memory=takes_memory(self._target))
+            appended = [writer.change(event, stream).position for event in events]
             if judgements.turns.conversation is not None:
                 retold = judgements.turns._replace(spans=judgements.spans)
                 retire_retold(space, writer, retold, self._request, [one for one in going if one is not judgements])
@@ -155,16 +156,6 @@ class Erasure:
         counts["beside"] += sum(destroy_lost_words(space, writer, after))
         kept = tuple(judgements for judgements in judged if judgements.kept)
         return before.joined(ErasureOutcome(tuple(positions), frozenset(after), counts, kept))
-
-    def _append(self, writer: Writer, judgements: Judgements) -> Iterator[int]:
-        turns, request = judgements.turns, self._request
-        for span in judgements.events:
-            refs = span_refs(span)
-            if turns.message is not None:
-                refs["message"] = turns.message
-            kind, body = _said(turns, request)
-            change = Change(kind, request.requested_ms, body, refs, Transition.ERASE)
-            yield writer.change(change, turns.head.stream).position
 
 
 def steps_of(turns: Iterable[Turns]) -> Iterator[list[Turns]]:
@@ -187,10 +178,3 @@ def steps_of(turns: Iterable[Turns]) -> Iterator[list[Turns]]:
             step.append(of_stream._replace(spans=tuple(spans)))
     if step:
         yield step
-
-
-def _said(turns: Turns, request: LifecycleRequest) -> tuple[EventKind, MetaBody]:
-    """Return what is recorded of an erasure: of turns, or of memory items."""
-    if turns.conversation is not None:
-        return EventKind.TURN_LIFECYCLE, TurnLifecycle(request=request)
-    return EventKind.ITEM_RETIRED, ItemRetired(request=request, cause=Retirement.FORGOTTEN)

@@ -23,7 +23,7 @@ from muniment.memory.fold import MemoryItem
 from muniment.memory.policies import MemoryPolicy, Statement, applies, in_force
 from muniment.operations.lifecycle.guard import Judgements
 from muniment.operations.lifecycle.scope import NotebookKey, Turns
-from muniment.operations.lifecycle.targets import Target, WithMemory, readable, spans_of, turns_of
+from muniment.operations.lifecycle.targets import Target, readable, spans_of, takes_memory, turns_of
 from muniment.operations.memory.source_phases import SourcePhases, SourcePlace
 from muniment.space.space import Space
 
@@ -32,7 +32,7 @@ def resting_items(
     space: Space, reader: Reader, target: Target, now_ms: int, going: Iterable[Judgements] = ()
 ) -> list[Turns]:
     """Return the items that rest on nothing but erased turns of a target; `going` are those that are about to go."""
-    takes_all = isinstance(target, WithMemory)
+    takes_all = takes_memory(target)
     policies = [] if takes_all else _following(space, reader, now_ms)
     if not takes_all and not policies:
         return []
