@@ -90,6 +90,29 @@ def test_by_default_accepted_items_stay_and_need_a_review(world: World) -> None:
     assert states(world) == dict.fromkeys(("alone", "two", "message"), "needs_review") | {"none": "stable_fact"}
 
 
+def test_what_rests_on_a_whole_turn_needs_a_review_once_a_message_of_it_is_gone(world: World) -> None:
+    """LC-08: wherever it is shown; the report lists it. What rests on another message is neither."""
+    world.with_turns(2)
+    remembered(world)
+    remember(world, "of the answer", topic="answer", id="answer", evidence=[replace(TURNS[0], message="turn-1#1")])
+    scope = Scope(conversation=TALK, message="turn-1#0")
+    preview = world.runtime.lifecycle.review(Action.ERASE, scope)
+    report = world.runtime.lifecycle.erase(scope, "asked for", OPERATOR)
+    concerned = ["alone", "message", "two"]
+    assert sorted(ref.key for ref in report.derived_refs) == concerned
+    assert (report.derived_refs, report.derived_refs_total) == (preview.derived_refs, 3)
+    expected = dict.fromkeys(concerned, "needs_review") | dict.fromkeys(("answer", "none"), "stable_fact")
+    assert states(world) == expected
+    for name, state in expected.items():
+        shown = world.runtime.memory.show(name, View.RAW_OWNER).item
+        assert shown is not None
+        assert shown.state == state
+    hits = world.runtime.memory.recall(SubjectId(SUBJECT), "rests on two, of the answer", View.RAW_OWNER).hits
+    recalled = {hit.id: hit.state for hit in hits if hit.state is not None}
+    assert {"two", "answer"} <= recalled.keys()
+    assert recalled == {name: expected[name] for name in recalled}
+
+
 def test_items_can_follow_turns_that_were_erased_before(world: World) -> None:
     world.with_turns(2)
     remembered(world)
