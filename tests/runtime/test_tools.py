@@ -405,7 +405,7 @@ def test_an_experience_names_its_latest_turns_alone(world: World) -> None:
 
 
 def test_experience_begins_again_where_a_message_of_its_turn_is_gone(world: World) -> None:
-    """Nobody can take one observation out of a count: no hint, until it is repeated anew."""
+    """Nobody can take one observation out of a count: no hint, until it is repeated from the start."""
     world.with_turns(4)
     register(world)
     tell(world, saw(), saw())
