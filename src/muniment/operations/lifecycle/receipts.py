@@ -39,7 +39,7 @@ class LifecycleEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     message: int | None = None
     hold: int | None = None
     subject: str | None = None
-    with_memory: bool = False
+    with_memory: bool | None = None
     reason: str
     requester: str
     requested_ms: int
@@ -108,7 +108,7 @@ def _entry(
         message=message,
         hold=header.about.get("hold"),
         subject=request.subject,
-        with_memory=WITH_MEMORY in header.refs,
+        with_memory=WITH_MEMORY in header.refs or None,
         reason=request.reason,
         requester=request.requester,
         requested_ms=request.requested_ms,
