@@ -127,7 +127,7 @@ SCOPES: dict[str, tuple[str, str]] = {
     "turn": ("the content of one turn and of its attributes", "the facts about the turn"),
     "message": ("the content of one message, by its id", "the other messages; summaries and labels of the turn"),
     "subject": (
-        "the content of every turn with this subject, acting subject or mounted subject, and of its memory items",
+        "the content of every turn with this subject, acting subject or mounted subject, of its memory items and tools",
         "the name as a speaker and in chat ids; turns in which the subject only speaks",
     ),
     "whole_space": ("everything encrypted, all keys, all names", "headers, tree and checkpoints, so that audits work"),

@@ -1,8 +1,9 @@
 """Kill an erasure between its steps; the next opening must complete it.
 
-In a round a process erases every turn of a subject, a few in each transaction, and is killed at a random moment. Then
-the store is opened: unless the process died before its first step, nothing of the subject is left, neither on a page
-nor in anything that the keys can still decrypt. Every turn of the other subject is there.
+In a round a process erases every turn of a subject, a few in each transaction, and what somebody else remembered of
+them, and is killed at a random moment. Then the store is opened: unless the process died before its first step, nothing
+of the subject is left, neither on a page, nor in memory, nor in anything that the keys can still decrypt. Every turn of
+the other subject is there, and what was remembered of these.
 
 The control is a store that does not note that an erasure goes on: there turns are left.
 """
@@ -22,10 +23,11 @@ from pathlib import Path
 from muniment.errors import MunimentError
 from muniment.events.identity import ConversationId, SubjectId, TurnId
 from muniment.events.message import Message, Role
-from muniment.events.turn import Turn
+from muniment.events.turn import Attribution, Turn
 from muniment.governance.phases import Phase
 from muniment.governance.views import View
 from muniment.ledger.owed import Owed
+from muniment.memory.candidate import Candidate, ItemSource, Ruling, SemanticJudgement
 from muniment.operations.lifecycle import erasure
 from muniment.operations.lifecycle.scope import Scope
 from muniment.runtime.runtime import Runtime
@@ -39,6 +41,7 @@ KILLS = 60
 TURNS, CONVERSATIONS, STEP_TURNS = 240, 8, 4
 SUBJECTS = ("anna", "bert")
 ERASED, KEPT = SUBJECTS
+CLERK = SubjectId("clerk")  # acts in every turn
 CONTROL_ROUNDS_MAX = 20
 
 
@@ -82,7 +85,8 @@ class Left:
                 self._look(runtime)
         except MunimentError as error:
             self._wrong.append(str(error))
-        words = sum(_word(ERASED).encode() in cell for cell in cells_of(directory))
+        told = [_word(ERASED).encode(), _remembered(ERASED).encode()]
+        words = sum(any(one in cell for one in told) for cell in cells_of(directory))
         if self.before < self.of and words:
             self._wrong.append(f"the words of {words} erased turns still open")
 
@@ -97,6 +101,9 @@ class Left:
             self._wrong.append(f"{active} of {self.of} turns are left, {self.before} were when it was killed")
         if phases[KEPT] != [Phase.ACTIVE] * self.of:
             self._wrong.append("turns of somebody else are gone")
+        items = {item.id.split()[0] for item in runtime.memory.list_(CLERK, View.RAW_OWNER).items}
+        if items != (set(SUBJECTS) if active else {KEPT}):
+            self._wrong.append("something is remembered of what was erased, or not of what was kept")
         if runtime.evidence.inspect().findings:
             self._wrong.append("an inspection finds something")
 
@@ -115,6 +122,10 @@ def _word(subject: str) -> str:
     return f"the words of {subject}"
 
 
+def _remembered(subject: str) -> str:
+    return f"something that {subject} said"
+
+
 def _fill(directory: Path) -> None:
     with opened(directory) as runtime:
         turns = []
@@ -127,9 +138,26 @@ def _fill(directory: Path) -> None:
                     subject=SubjectId(subject),
                     conversation=ConversationId(f"talk {number % CONVERSATIONS}"),
                     messages=[message],
+                    actor=Attribution(acting_subject=CLERK),
                 )
             )
         runtime.transcripts.commit_many(turns)
+        runtime.memory.remember([_item(number) for number in range(CONVERSATIONS * len(SUBJECTS))], "drill")
+
+
+def _item(number: int) -> Candidate:
+    """Return what the clerk remembers of a turn."""
+    subject = SUBJECTS[number // CONVERSATIONS]
+    source = ItemSource(conversation=key_of(f"talk {number % CONVERSATIONS}"), turn=TurnId(f"{subject} {number}"))
+    return Candidate(
+        id=f"{subject} {number}",
+        subject=CLERK,
+        kind="fact",
+        topic=f"{subject} {number}",
+        text=_remembered(subject),
+        evidence=[source],
+        judgement=SemanticJudgement(decision=Ruling.ACCEPT),
+    )
 
 
 def _killed(filled: Path, after_s: float, *, forgetful: bool = False) -> tuple[Left, float]:
@@ -169,7 +197,7 @@ def main() -> int:
         Owed.within = _forgetful  # type: ignore[method-assign, assignment]  # broken on purpose
     with opened(Path(directory)) as runtime:
         os.write(1, b"begun\n")
-        runtime.lifecycle.erase(Scope(subject=SubjectId(ERASED)), "asked for", "drill")
+        runtime.lifecycle.erase(Scope(subject=SubjectId(ERASED)), "asked for", "drill", with_memory=True)
     return 0
 
 

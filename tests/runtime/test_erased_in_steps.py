@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,15 @@ import pytest
 from msgspec.structs import replace
 
 from muniment.events.changes import Action, Transition
-from muniment.events.identity import ConversationId, SubjectId
+from muniment.events.identity import ConversationId, SubjectId, TurnId
+from muniment.events.turn import Attribution
 from muniment.governance.views import View
 from muniment.ledger.ledger import Ledger, Writer
+from muniment.memory.candidate import ItemSource
 from muniment.operations.lifecycle import erasure
 from muniment.operations.lifecycle.scope import Scope
 from muniment.space.space import Space
+from tests.memory.asking import remember
 from tests.turns import TALK, plain_turn
 from tests.worlds import OPERATOR, FileWorld, key_of, sqlite_world
 
@@ -240,3 +244,83 @@ def test_who_puts_the_former_note_back_does_not_hide_an_erasure(
     with world.edited() as raw:
         raw.execute("UPDATE meta SET value = ? WHERE name = 'erasing'", (before,))
     assert not world.runtime.system.health().sound
+
+
+# --- with what was remembered -----------------------------------------------------------------------------------------
+
+CLERK = SubjectId("clerk")  # acts in every turn of the second conversation, and remembers things of it
+
+
+def with_items(world: FileWorld) -> FileWorld:
+    """Let the clerk remember something of the first turn, of the last one of Ada, of two, of one of Bob and of none."""
+    for number in range(4):
+        turn = plain_turn(number, "office")
+        subject = BOB if number == 1 else ADA
+        world.runtime.transcripts.commit(replace(turn, subject=subject, actor=Attribution(acting_subject=CLERK)))
+    rests = {"first": [0], "last": [3], "both": [0, 3], "mixed": [0, 1], "bob": [1], "none": []}
+    for name, numbers in rests.items():
+        sources = [ItemSource(conversation=key_of("office"), turn=TurnId(f"turn-{number}")) for number in numbers]
+        remember(
+            world, f"said {name}", None, subject=CLERK, topic=name, id=name, evidence=sources, attested=not sources
+        )
+    return world
+
+
+def known(world: FileWorld) -> dict[str, str]:
+    """Return the items of the clerk, and how far a reader may rely on them."""
+    return {item.id: item.state.value for item in world.runtime.memory.list_(CLERK, View.RAW_OWNER).items}
+
+
+@pytest.mark.parametrize("scope", [OF_ADA, Scope(conversation=ConversationId("office"))], ids=["subject", "talk"])
+@pytest.mark.parametrize("step", range(6))
+def test_what_was_remembered_goes_along_wherever_the_erasure_was_interrupted(
+    world: FileWorld, monkeypatch: pytest.MonkeyPatch, step: int, scope: Scope
+) -> None:
+    """The next opening leaves the same turns, items and keys as a request that nothing interrupts."""
+    with_items(world)
+    with monkeypatch.context() as patch:
+        steps = stop_behind(patch, step)
+        with contextlib.suppress(Crashed):
+            world.runtime.lifecycle.erase(scope, "asked for", OPERATOR, with_memory=True)
+        assert steps
+    world.crashed().reopened()
+    left = {"mixed", "bob", "none"} if scope == OF_ADA else {"none"}
+    assert set(known(world)) == left
+    space = space_of(world)
+    with space.ledger.reader() as reader:
+        assert not any(space.ledger.segments.owed.of(reader))
+    assert not space.is_rotation_due
+    assert world.runtime.evidence.inspect().findings == []
+    again = world.runtime.lifecycle.erase(scope, "asked for", OPERATOR, with_memory=True)
+    assert (again.changed, again.memory_items) == (False, [])
+    told = world.runtime.lifecycle.receipts(key_of("office")).entries
+    assert told
+    assert all(entry.with_memory for entry in told)
+
+
+def test_what_was_not_to_go_along_stays_after_an_interruption(
+    world: FileWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without `with_memory` the opening completes the turns alone."""
+    with_items(world)
+    with monkeypatch.context() as patch:
+        stop_behind(patch, 0)
+        with pytest.raises(Crashed):
+            world.runtime.lifecycle.erase(OF_ADA, "asked for", OPERATOR)
+    world.crashed().reopened()
+    gone = dict.fromkeys(("first", "last", "both", "mixed"), "needs_review")
+    assert known(world) == gone | dict.fromkeys(("bob", "none"), "stable_fact")
+    assert not any(entry.with_memory for entry in world.runtime.lifecycle.receipts(key_of("office")).entries)
+
+
+def test_a_hold_after_the_crash_keeps_items_too(world: FileWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The items of somebody who is under a hold stay, whoever asked for the turns that they rest on."""
+    with_items(world)
+    with monkeypatch.context() as patch:
+        stop_behind(patch, 0)
+        with pytest.raises(Crashed):
+            world.runtime.lifecycle.erase(OF_ADA, "asked for", OPERATOR, with_memory=True)
+    world.runtime.lifecycle.hold(Scope(subject=CLERK), "a dispute", OPERATOR)
+    world.crashed().reopened()
+    assert set(known(world)) == {"first", "last", "both", "mixed", "bob", "none"}
+    assert phases(world, "talk") == ["erased", "active"] * (EACH // 2)

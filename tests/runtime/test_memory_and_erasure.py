@@ -19,7 +19,6 @@ from muniment.governance.views import Reason, View
 from muniment.ledger.ledger import Ledger
 from muniment.memory.amendment import ChangeItemAudience, CorrectItem, PinItem, RestoreItem, SupersedeItem
 from muniment.memory.candidate import ItemAudience, ItemSource
-from muniment.operations.lifecycle import erasure
 from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.memory.forget_targets import ForgetTarget
@@ -30,7 +29,7 @@ from tests.laws.every_key import Keys, opened_by, sealed_values
 from tests.memory.asking import amend, forget, listed, remember, size, texts
 from tests.memory.items import candidate
 from tests.turns import SUBJECT, TALK, plain_turn
-from tests.worlds import OPERATOR, FileWorld, World, key_of, memory_world, sqlite_world
+from tests.worlds import OPERATOR, FileWorld, World, key_of, memory_world
 
 BOB = SubjectId("bob")
 TURNS = [ItemSource(conversation=key_of(), turn=TurnId(f"turn-{number}")) for number in (1, 2)]
@@ -89,6 +88,29 @@ def test_by_default_accepted_items_stay_and_need_a_review(world: World) -> None:
     report = erase(world)
     assert (report.affected_items, report.memory_items) == (0, [])
     assert states(world) == dict.fromkeys(("alone", "two", "message"), "needs_review") | {"none": "stable_fact"}
+
+
+def test_what_rests_on_a_whole_turn_needs_a_review_once_a_message_of_it_is_gone(world: World) -> None:
+    """LC-08: wherever it is shown; the report lists it. What rests on another message is neither."""
+    world.with_turns(2)
+    remembered(world)
+    remember(world, "of the answer", topic="answer", id="answer", evidence=[replace(TURNS[0], message="turn-1#1")])
+    scope = Scope(conversation=TALK, message="turn-1#0")
+    preview = world.runtime.lifecycle.review(Action.ERASE, scope)
+    report = world.runtime.lifecycle.erase(scope, "asked for", OPERATOR)
+    concerned = ["alone", "message", "two"]
+    assert sorted(ref.key for ref in report.derived_refs) == concerned
+    assert (report.derived_refs, report.derived_refs_total) == (preview.derived_refs, 3)
+    expected = dict.fromkeys(concerned, "needs_review") | dict.fromkeys(("answer", "none"), "stable_fact")
+    assert states(world) == expected
+    for name, state in expected.items():
+        shown = world.runtime.memory.show(name, View.RAW_OWNER).item
+        assert shown is not None
+        assert shown.state == state
+    hits = world.runtime.memory.recall(SubjectId(SUBJECT), "rests on two, of the answer", View.RAW_OWNER).hits
+    recalled = {hit.id: hit.state for hit in hits if hit.state is not None}
+    assert {"two", "answer"} <= recalled.keys()
+    assert recalled == {name: expected[name] for name in recalled}
 
 
 def test_items_can_follow_turns_that_were_erased_before(world: World) -> None:
@@ -171,31 +193,6 @@ def test_a_second_person_confirms_exactly_this(world: World) -> None:
     assert more.value.limit != waiting.value.limit
     world.runtime.approvals.confirm(more.value.limit or 0, "fine", "grace")
     assert erase(world, with_memory=True).memory_items == ["alone", "message", "proposed"]
-
-
-class Crashed(Exception):
-    """The process ended here."""
-
-
-def test_a_repeat_completes_what_a_crash_between_two_steps_left(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(erasure, "STEP_TURNS", 1)
-    world = sqlite_world(tmp_path).with_turns(3)
-    remember(world, "rests on two", id="two", evidence=TURNS)
-    whole = Scope(conversation=TALK)
-
-    def crash(*_: Any) -> Any:
-        raise Crashed
-
-    with monkeypatch.context() as crashing:
-        crashing.setattr(erasure.Erasure, "_last", crash)
-        with pytest.raises(Crashed):
-            world.runtime.lifecycle.erase(whole, "asked for", OPERATOR, with_memory=True)
-    world = world.crashed().reopened()
-    assert {turn.phase for turn in world.replay().turns} == {"erased"}
-    assert states(world) == {"two": "needs_review"}
-    report = world.runtime.lifecycle.erase(whole, "asked for", OPERATOR, with_memory=True)
-    assert (report.memory_items, states(world)) == (["two"], {})
-    world.close()
 
 
 # --- the policy of a space --------------------------------------------------------------------------------------------

@@ -19,12 +19,13 @@ from muniment.memory.amendment import ChangeItemPrivacy, InvalidateItem, Superse
 from muniment.memory.candidate import ItemSource, Ruling
 from muniment.memory.experience import ReuseOutcome, ToolOutcome
 from muniment.memory.tool_registry import TOOLS_MAX, RegistryReference, ToolDescription
+from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.tools.record_experience import FeedbackReport, ToolVerdict
 from muniment.operations.tools.tool_hints import ToolHints
 from tests.memory.asking import amend, forget, listed, remember, size, texts
 from tests.memory.tools import TOOLS, feedback, reference, registry, saw
-from tests.turns import SUBJECT
+from tests.turns import SUBJECT, TALK
 from tests.worlds import FileWorld, World, key_of
 
 BOB = SubjectId("bob")
@@ -401,3 +402,18 @@ def test_an_experience_names_its_latest_turns_alone(world: World) -> None:
         tell(world, turn=turn)
     (item,) = listed(world)
     assert (item.evidence_count, item.evidence[0].citation[-6:]) == (16, "turn-3")
+
+
+def test_experience_begins_again_where_a_message_of_its_turn_is_gone(world: World) -> None:
+    """Nobody can take one observation out of a count: no hint, until it is repeated from the start."""
+    world.with_turns(4)
+    register(world)
+    tell(world, saw(), saw())
+    assert len(hints(world).hints) == 1
+    world.runtime.lifecycle.erase(Scope(conversation=TALK, message="turn-1#0"), "asked for", "ada")
+    assert (hints(world).hints, hints(world).reason) == ([], "needs_review")
+    tell(world, turn=2)
+    assert hints(world).hints == []
+    tell(world, turn=3)
+    (hint,) = hints(world).hints
+    assert hint.observations == Observations(succeeded=2)

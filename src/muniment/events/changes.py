@@ -14,7 +14,7 @@ In the stream of the space, which has no turns, `{"first": 1}` means those of al
 
 An erasure that also has `{"replaced": 1}` was made because an archive replaced the conversation: lookups no longer lead
 to this stream, and nobody requested the erasure. One with `{"omitted": 1}` says that an archive did not contain this
-message.
+message. One with `{"with_memory": 1}` belongs to a request that also takes memory items that rest on nothing else.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from msgspec import Struct
 
 REPLACED = "replaced"
 OMITTED = "omitted"
+WITH_MEMORY = "with_memory"
 ERASED = "erased"  # instead of words that are gone (`events.wording`); nobody needs a cell to say it
 
 

@@ -159,11 +159,11 @@ def experience_change(
     history: Iterable[MemoryItem],
     sources: frozenset[tuple[str, ...]],
     counts: Observations,
-    rests_on_gone: Callable[[Iterable[SourceEvidence]], bool],
+    rests_on_lost: Callable[[Iterable[SourceEvidence]], bool],
 ) -> ExperienceChange:
     """Return what feedback from some turns does to its slot, the newest item first.
 
-    `rests_on_gone` tells whether one of some turns is masked or erased.
+    `rests_on_lost` tells whether one of some turns is masked or erased, or has lost a message.
     """
     known = list(history)
     present = in_use(known)
@@ -174,7 +174,7 @@ def experience_change(
             return ExperienceChange(step, None if is_forgotten else item, item.observations or Observations())
     if present is None:
         return ExperienceChange(ExperienceStep.RECORD, None, counts)
-    if rests_on_gone(present.evidence):
+    if rests_on_lost(present.evidence):
         return ExperienceChange(ExperienceStep.BEGIN_AGAIN, present, counts)
     return ExperienceChange(ExperienceStep.CONFIRM, present, together(present.observations or Observations(), counts))
 

@@ -183,7 +183,7 @@ _WORDS = ("topic", "title", "summary", "note")
 
 
 def evidence_state(item: MemoryItem, now_ms: int, *, is_source_gone: bool) -> EvidenceState:
-    """Return how far a reader may rely on an item; what it rests on may be masked or erased by now."""
+    """Return how far a reader may rely on an item; what it rests on may be masked, or erased in part, by now."""
     if is_source_gone or item.stale is StaleHint.REVIEW_BEFORE_USE:
         return EvidenceState.NEEDS_REVIEW
     ages: Ageing = AGES[item.meta.freshness]

@@ -1,7 +1,8 @@
 """Words in the stream of the space about turns of a conversation: reveals, exports, refused erasures, approvals.
 
 Such an event names the conversation by its stream, and perhaps a turn. What a person wrote in it is gone with the first
-of the turns that it may be about and that is erased after it: the turns that it names, or any of the conversation.
+of the turns that it may be about and that is erased after it: the turns that it names, or any of the conversation. What
+was said of a tool registry goes with that (`registry_words`).
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from muniment.events.wording import Words
 from muniment.ledger.ledger import SPACE_STREAM, Ledger
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.change_fold import NOTHING, Changes
+from muniment.projections.registry_words import REGISTRY_KINDS, is_lost_with_registry
 
 ChangesOf = Callable[[int], Changes | None]
 
 IN_STREAMS = frozenset({*LIFECYCLES, EventKind.TURN_REDACTED, EventKind.ITEM_REVISED})
-KINDS = [kind for kind, body in CONTENT_BODIES.items() if body is Words and kind not in IN_STREAMS]
+KINDS = [kind for kind, body in CONTENT_BODIES.items() if body is Words and kind not in {*IN_STREAMS, *REGISTRY_KINDS}]
 ANY = TurnSpan(1, None)
 
 
@@ -32,7 +34,9 @@ def lost_in_space(ledger: Ledger, reader: Reader, changes_of: ChangesOf) -> Iter
 
 
 def is_lost(ledger: Ledger, reader: Reader, row: SealedRow, changes_of: ChangesOf) -> bool:
-    """Tell whether the words of an event of the space are gone with a turn."""
+    """Tell whether the words of an event of the space are gone with a turn, or with a tool registry."""
+    if row.kind in REGISTRY_KINDS:
+        return is_lost_with_registry(ledger, reader, row)
     refs = _refs(ledger, reader, row)
     changes = changes_of(refs["stream"]) if "stream" in refs else None
     if changes is None:

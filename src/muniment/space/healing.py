@@ -4,7 +4,7 @@ Somebody who puts rows of an older state back into a log brings content back tha
 each erasure is read again, and what it names is checked:
 
 - the content of each entry, of changes that are about one of them (`change_fold.lost_in_conversation`), and of what the
-  stream of the space says of one (`space_words`), must not be there;
+  stream of the space says of one (`space_words`), must not be there; nor what was said of an erased tool registry;
 - of a message that was erased alone, the content of its turn must hold no part, and no digest of the whole.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -24,6 +25,7 @@ from muniment.ledger.erasures import erasures
 from muniment.ledger.ledger import Ledger, Writer
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.change_fold import Changes, lost_in_conversation
+from muniment.projections.registry_words import lost_with_registries
 from muniment.projections.space_words import lost_in_space
 from muniment.projections.transcript import Transcript
 
@@ -60,8 +62,7 @@ class Healing:
                         alone[turn.position] = alone.get(turn.position, frozenset()) | {message}
         for stream, count in streams.items():
             whole.update(self._lost(reader, stream, count))
-        if streams:
-            whole.update(self._told(reader, streams.keys()))
+        whole.update(self._told(reader, streams.keys()))
         returned = [ReturnedContent(position) for position in whole]
         returned += [ReturnedContent(place, messages) for place, messages in alone.items() if place not in whole]
         return sorted(returned)
@@ -96,7 +97,8 @@ class Healing:
                 self._transcript.changes(reader, self._transcript.head(reader, stream)) if stream in streams else None
             )
 
-        for position in lost_in_space(self._ledger, reader, changes_of):
+        with_turns = lost_in_space(self._ledger, reader, changes_of) if streams else ()
+        for position in chain(with_turns, lost_with_registries(self._ledger, reader)):
             row = reader.sealed(position)
             if row is not None and row.content is not None:
                 yield position

@@ -14,13 +14,13 @@ from muniment.events.records import RotationCause
 from muniment.ledger.ledger import Writer
 from muniment.operations.approvals.gate import GuardedAct, GuardedRequest
 from muniment.operations.lifecycle.destroy import destroy_turns
+from muniment.operations.lifecycle.going_along import Asking, going_along, names_of
 from muniment.operations.lifecycle.guard import Judgements, judged_turns
 from muniment.operations.lifecycle.refusals import append_refusals
 from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.lifecycle.reporting import Reporting
-from muniment.operations.lifecycle.resting_items import names_of, resting_items
 from muniment.operations.lifecycle.scope import Scope
-from muniment.operations.lifecycle.targets import Target, WithMemory
+from muniment.operations.lifecycle.targets import Target, takes_memory
 from muniment.space.rotation import nothing_else
 from muniment.space.space import Space
 
@@ -34,13 +34,19 @@ def review_erasure(
     target.prepare()
     with space.ledger.reader() as reader:
         judged = judged_turns(space, reader, target.turns(reader), now_ms, requested=True)
-        resting = resting_items(space, reader, target, now_ms, judged)
-        of_items = judged_turns(space, reader, resting, now_ms, requested=True)
+        along = going_along(space, reader, target, Asking(now_ms, scope.subject), judged)
+        of_items = judged_turns(space, reader, along.items, now_ms, requested=True)
         reporting = Reporting(space, reader, budget, session.access.open_views)
         report = reporting.report(Action.ERASE, scope, request, _apart(judged, of_items))
         names = names_of(space, reader, of_items, session.access.subject)
-    limit = space.limits.report_items_max
-    return replace(report, memory_items=names[:limit], clipped=report.clipped or len(names) > limit)
+    limit, registries = space.limits.report_items_max, along.registries
+    return replace(
+        report,
+        memory_items=names[:limit],
+        registries=list(registries.going)[:limit],
+        kept_registries=registries.kept[:limit],
+        clipped=report.clipped or max(len(names), len(registries.going), len(registries.kept)) > limit,
+    )
 
 
 def _apart(judged: list[Judgements], of_items: list[Judgements]) -> list[Judgements]:
@@ -52,8 +58,8 @@ def _apart(judged: list[Judgements], of_items: list[Judgements]) -> list[Judgeme
 def erase_turns(session: Session, scope: Scope, target: Target, request: LifecycleRequest) -> LifecycleReport:
     """Destroy the content that nothing keeps, record what was kept, and report."""
     space, report = session.space, review_erasure(session, scope, target, request)
-    if report.affected_turns or report.affected_items:
-        about = scope.about() | ({"with_memory": "yes"} if isinstance(target, WithMemory) else {})
+    if report.affected_turns or report.affected_items or report.registries:
+        about = scope.about() | ({"with_memory": "yes"} if takes_memory(target) else {})
         guarded = GuardedRequest(session=session, act=GuardedAct.ERASE, about=about, request=request)
         guarded.ask()
         return complete_erasure(space, target, request, report, guarded)

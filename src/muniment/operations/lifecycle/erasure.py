@@ -2,8 +2,8 @@
 
 In one write transaction: the events are appended, content keys and ciphertext removed (also of what was recorded beside
 turns that are all erased). What goes is decided by the guard inside the transaction. In the last one the space key is
-rotated, and what was committed meanwhile is decided, too, as are the memory items that go with the turns. Then the
-write-ahead log is emptied and the old space key is destroyed; only then the caller gets its report.
+rotated, and what was committed meanwhile is decided, too, as is what goes along with the turns (`going_along`). Then
+the write-ahead log is emptied and the old space key is destroyed; only then the caller gets its report.
 
 At most `STEP_TURNS` turns are looked at in one transaction, so that other writers do not wait for long. Before the last
 one the log notes that the erasure goes on (`ledger.owed`), and the next opening completes it after a crash.
@@ -20,18 +20,18 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle, TurnSpan, span_refs
-from muniment.events.memory_items import ItemRetired, Retirement
-from muniment.events.records import EventKind, MetaBody, RotationCause
-from muniment.ledger.drafts import Change
+from muniment.events.changes import LifecycleRequest, TurnSpan
+from muniment.events.records import RotationCause
 from muniment.ledger.ledger import Writer
 from muniment.operations.lifecycle.destroyed_contents import destroy_contents, destroy_lost_words
+from muniment.operations.lifecycle.erasing_events import erasing_events
+from muniment.operations.lifecycle.going_along import Asking, going_along
 from muniment.operations.lifecycle.guard import Judgements, judged_turns, length
+from muniment.operations.lifecycle.owned_registries import erase_registries
 from muniment.operations.lifecycle.refusals import append_refusals
-from muniment.operations.lifecycle.resting_items import resting_items
 from muniment.operations.lifecycle.retold import retire_retold
 from muniment.operations.lifecycle.scope import Turns
-from muniment.operations.lifecycle.targets import Target
+from muniment.operations.lifecycle.targets import Target, takes_memory
 from muniment.space.rotation import Rotation
 from muniment.space.space import Space
 
@@ -47,7 +47,8 @@ class ErasureOutcome(NamedTuple):
     positions: tuple[int, ...]
     streams: frozenset[int]
     counts: Counter[str]
-    kept: tuple[Judgements, ...]
+    kept: tuple[Judgements, ...] = ()
+    registries: tuple[str, ...] = ()
 
     def joined(self, later: ErasureOutcome) -> ErasureOutcome:
         """Return what was done up to a later step."""
@@ -56,6 +57,7 @@ class ErasureOutcome(NamedTuple):
             self.streams | later.streams,
             self.counts + later.counts,
             self.kept + later.kept,
+            self.registries + later.registries,
         )
 
     def refused(self) -> Iterator[Judgements]:
@@ -68,7 +70,7 @@ class ErasureOutcome(NamedTuple):
         yield from of_streams.values()
 
 
-NOTHING_DONE = ErasureOutcome((), frozenset(), Counter(), ())
+NOTHING_DONE = ErasureOutcome((), frozenset(), Counter())
 
 
 class Erasure:
@@ -93,7 +95,7 @@ class Erasure:
         self._request = request
         self._is_requested = is_requested
         self._guarded = guarded
-        self._first = resumes
+        self._first = self._resumes = resumes
         self._done = NOTHING_DONE
 
     def run(self) -> Rotation[ErasureOutcome]:
@@ -118,9 +120,12 @@ class Erasure:
 
     def _last(self, turns: list[Turns], since: int, writer: Writer) -> ErasureOutcome:
         done = self._destroyed(writer, [*turns, *self._target.since(writer.tx, since)], self._done)
-        resting = resting_items(self._space, writer.tx, self._target, self._request.requested_ms)
-        if resting:
-            done = self._destroyed(writer, resting, done, requested=True)
+        asking = Asking(self._request.requested_ms, self._request.subject, self._resumes)
+        along = going_along(self._space, writer.tx, self._target, asking)
+        if along.items:
+            done = self._destroyed(writer, along.items, done, requested=True)
+        if along.registries.going:
+            done = self._removed(writer, along.registries.going, done)
         if self._is_requested:
             append_refusals(self._space, writer, done.refused(), self._request)
         if self._first is not None:
@@ -139,12 +144,14 @@ class Erasure:
         is_requested = requested or self._is_requested
         judged = judged_turns(space, writer.tx, turns, self._request.requested_ms, requested=is_requested)
         going = [judgements for judgements in judged if judgements.spans]
-        if going and self._guarded is not None and not before.positions:
-            self._guarded.spend(writer)
+        if going:
+            self._spend(writer, before)
         after = {head.stream: transcript.changes(writer.tx, head) for head in (each.turns.head for each in going)}
         positions: list[int] = []
         for judgements in going:
-            stream, appended = judgements.turns.head.stream, list(self._append(writer, judgements))
+            stream = judgements.turns.head.stream
+            events = erasing_events(judgements, self._request, with_memory=takes_memory(self._target))
+            appended = [writer.change(event, stream).position for event in events]
             if judgements.turns.conversation is not None:
                 retold = judgements.turns._replace(spans=judgements.spans)
                 retire_retold(space, writer, retold, self._request, [one for one in going if one is not judgements])
@@ -156,15 +163,17 @@ class Erasure:
         kept = tuple(judgements for judgements in judged if judgements.kept)
         return before.joined(ErasureOutcome(tuple(positions), frozenset(after), counts, kept))
 
-    def _append(self, writer: Writer, judgements: Judgements) -> Iterator[int]:
-        turns, request = judgements.turns, self._request
-        for span in judgements.events:
-            refs = span_refs(span)
-            if turns.message is not None:
-                refs["message"] = turns.message
-            kind, body = _said(turns, request)
-            change = Change(kind, request.requested_ms, body, refs, Transition.ERASE)
-            yield writer.change(change, turns.head.stream).position
+    def _removed(self, writer: Writer, registries: dict[str, list[int]], before: ErasureOutcome) -> ErasureOutcome:
+        """Remove tool registries, and destroy their words; return what was done up to here."""
+        self._spend(writer, before)
+        positions = tuple(erase_registries(self._space, writer, registries, self._request))
+        counts = Counter(registry=len(registries))
+        return before.joined(ErasureOutcome(positions, frozenset(), counts, registries=tuple(registries)))
+
+    def _spend(self, writer: Writer, before: ErasureOutcome) -> None:
+        """Use up the approval of a second person with the first thing that goes."""
+        if self._guarded is not None and not before.positions:
+            self._guarded.spend(writer)
 
 
 def steps_of(turns: Iterable[Turns]) -> Iterator[list[Turns]]:
@@ -187,10 +196,3 @@ def steps_of(turns: Iterable[Turns]) -> Iterator[list[Turns]]:
             step.append(of_stream._replace(spans=tuple(spans)))
     if step:
         yield step
-
-
-def _said(turns: Turns, request: LifecycleRequest) -> tuple[EventKind, MetaBody]:
-    """Return what is recorded of an erasure: of turns, or of memory items."""
-    if turns.conversation is not None:
-        return EventKind.TURN_LIFECYCLE, TurnLifecycle(request=request)
-    return EventKind.ITEM_RETIRED, ItemRetired(request=request, cause=Retirement.FORGOTTEN)

@@ -79,11 +79,11 @@ class Lifecycle(Group):
         Returns a receipt that lists every place that was reached and what is outside. Appends `turn.lifecycle` with
         reason `erase` for each run of turns that are erased; turns that a hold or a legal minimum keeps stay, and the
         report says which, and what keeps them. Memory items that rest on the turns stay and need a review; with
-        `with_memory` those, and proposals, that rest on nothing else go along, and are listed. A repeat changes
-        nothing. Content is destroyed even where it can no longer be read. The whole space needs the right to
-        administer, is erased completely or not at all, and ends with `space.erased`: nothing in it can be read or
-        written afterwards, and it can still be audited. Raises `request.invalid` for a scope that is not exactly one
-        thing.
+        `with_memory` those, and proposals, that rest on nothing else go along, and are listed. With a subject its own
+        tool registries and the experience with their tools go along (`tools.removed`). A repeat changes nothing.
+        Content is destroyed even where it can no longer be read. The whole space needs the right to administer, is
+        erased completely or not at all, and ends with `space.erased`: nothing in it can be read or written afterwards,
+        and it can still be audited. Raises `request.invalid` for a scope that is not exactly one thing.
         """
         scope.check(self._session.space.name)
         self._session.access.require_subjects(scope.subject)

@@ -45,6 +45,9 @@ def erased_places(counts: Counter[str], rotation: Rotation[Any]) -> Iterator[Era
         yield ErasedPlace(place="envelopes", done=blind)
     if counts["beside"]:
         yield ErasedPlace(place="content recorded beside the turns", done=f"{counts['beside']} destroyed")
+    if counts["registry"]:
+        removed = f"{counts['registry']} removed; display names, notes and reasons destroyed"
+        yield ErasedPlace(place="tool registries", done=removed)
     yield from chunks_place(rotation.chunks_removed)
     yield ErasedPlace(place="digest of the turn's words", done="destroyed with its content cell")
     yield ErasedPlace(place="write-ahead log", done=f"emptied, {rotation.scrub.wal_bytes} bytes left")

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from muniment.declaration.session import Session
-from muniment.events.changes import Action, LifecycleRequest, TurnLifecycle, TurnSpan, span_of
+from muniment.events.changes import WITH_MEMORY, Action, LifecycleRequest, TurnLifecycle, TurnSpan, span_of
 from muniment.events.identity import ConversationKey
 from muniment.evidence.bundle import event_line
 from muniment.evidence.bundle import receipt as tlog_proof
@@ -28,7 +28,7 @@ class LifecycleEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Without `last` also of the turns that were still to come. `message`: of this message of the turn alone, counted from
     0. `hold` is the position of the hold that a release ended. `subject` is there when it was asked of all turns of a
-    subject.
+    subject. `with_memory`: memory items that rest on nothing else were to go along.
     """
 
     position: int
@@ -39,6 +39,7 @@ class LifecycleEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     message: int | None = None
     hold: int | None = None
     subject: str | None = None
+    with_memory: bool | None = None
     reason: str
     requester: str
     requested_ms: int
@@ -107,6 +108,7 @@ def _entry(
         message=message,
         hold=header.about.get("hold"),
         subject=request.subject,
+        with_memory=WITH_MEMORY in header.refs or None,
         reason=request.reason,
         requester=request.requester,
         requested_ms=request.requested_ms,

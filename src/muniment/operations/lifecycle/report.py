@@ -30,6 +30,7 @@ class ErasureReceipt(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     An erasure that had to leave turns in between, or reached several conversations, is several events: `positions` are
     all of them, `position`, `leaf` and `proof` those of the first; `lifecycle receipts` has the proofs of the others.
+    `registries` are the ids of tool registries that went with their owner.
     """
 
     position: int
@@ -40,6 +41,7 @@ class ErasureReceipt(Struct, frozen=True, kw_only=True, omit_defaults=True):
     proof: str
     positions: list[int]
     items_erased: int = 0
+    registries: list[str] = []
 
 
 class AffectedConversation(Struct, frozen=True, kw_only=True):
@@ -122,9 +124,11 @@ class LifecycleReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     It is about `conversation`, `subject` or `whole_space`; what is about several conversations lists them. Host
     references and derived references are those that the views of the caller show. `kept_turns` were to be erased and
     are not, `kept` says why; `affected_items` and `kept_items` count memory items, `memory_items` are the ids of those
-    that go because they rest on nothing else. `unreadable_turns` do not open any more and were left alone, because
-    nobody can tell whether they belong to the scope. `holds` and `policies` are listed by a review: those in force that
-    concern the scope; likewise `refused`, the erasures that were asked for and refused, the newest first.
+    that go because they rest on nothing else, or are experience with tools of `registries`. These are the tool
+    registries that go with their owner, `kept_registries` those that a hold keeps. `unreadable_turns` do not open any
+    more and were left alone, because nobody can tell whether they belong to the scope. `holds` and `policies` are
+    listed by a review: those in force that concern the scope; likewise `refused`, the erasures that were asked for and
+    refused, the newest first.
     """
 
     conversation: ConversationKey | None = None
@@ -151,6 +155,8 @@ class LifecycleReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     unreadable_turns: int = 0
     conversations: list[AffectedConversation] = []
     memory_items: list[str] = []
+    registries: list[str] = []
+    kept_registries: list[str] = []
     kept: list[KeptTurn] = []
     holds: list[HoldInForce] = []
     policies: list[RetentionInForce] = []

@@ -26,7 +26,7 @@ from muniment.operations.lifecycle.report import (
     RetentionInForce,
 )
 from muniment.operations.lifecycle.scope import Scope, Turns
-from muniment.operations.provenance.derived_refs import ConcernedRefs, derived_refs
+from muniment.operations.provenance.derived_refs import AffectedTurns, ConcernedRefs, derived_refs
 from muniment.projections.transcript import ReadTurn
 from muniment.space.space import Space
 
@@ -102,8 +102,8 @@ class Reporting:
         planes = shown_planes(self._views)
         of_all = ConcernedRefs([], 0, 0)
         for judgements in judged:
-            head, left = judgements.turns.head, limit - len(of_all.listed)
-            more = derived_refs(self._space, self._reader, head, judgements.spans, planes, left)
+            affected = AffectedTurns(judgements.turns.head, judgements.spans, judgements.turns.message)
+            more = derived_refs(self._space, self._reader, affected, planes, limit - len(of_all.listed))
             of_all = ConcernedRefs(
                 of_all.listed + more.listed, of_all.total + more.total, of_all.redacted + more.redacted
             )

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from itertools import starmap
+from typing import TYPE_CHECKING
 
 from muniment.events.changes import TurnSpan
 from muniment.events.identity import SubjectId
@@ -21,18 +22,20 @@ from muniment.governance.phases import Phase
 from muniment.log.port import Reader
 from muniment.memory.fold import MemoryItem
 from muniment.memory.policies import MemoryPolicy, Statement, applies, in_force
-from muniment.operations.lifecycle.guard import Judgements
 from muniment.operations.lifecycle.scope import NotebookKey, Turns
-from muniment.operations.lifecycle.targets import Target, WithMemory, readable, spans_of, turns_of
+from muniment.operations.lifecycle.targets import Target, readable, spans_of, takes_memory, turns_of
 from muniment.operations.memory.source_phases import SourcePhases, SourcePlace
 from muniment.space.space import Space
+
+if TYPE_CHECKING:
+    from muniment.operations.lifecycle.guard import Judgements
 
 
 def resting_items(
     space: Space, reader: Reader, target: Target, now_ms: int, going: Iterable[Judgements] = ()
 ) -> list[Turns]:
     """Return the items that rest on nothing but erased turns of a target; `going` are those that are about to go."""
-    takes_all = isinstance(target, WithMemory)
+    takes_all = takes_memory(target)
     policies = [] if takes_all else _following(space, reader, now_ms)
     if not takes_all and not policies:
         return []
@@ -114,17 +117,3 @@ def _of(space: Space, reader: Reader, turns: Turns) -> Iterator[str]:
             meta = readable(space, row)
             if meta is not None:
                 yield from subjects_of(meta.actor)
-
-
-def names_of(space: Space, reader: Reader, judged: Iterable[Judgements], subject: str | None) -> list[str]:
-    """Return the ids of the items that go, in log order; a caller for one subject is told its own."""
-    return [
-        item.id
-        for judgements in judged
-        for item in space.notebooks.items(reader, judgements.turns.head, _numbers(judgements))
-        if subject in {None, item.subject}
-    ]
-
-
-def _numbers(judgements: Judgements) -> list[int]:
-    return [number for span in judgements.spans for number in range(span.first, (span.last or 0) + 1)]

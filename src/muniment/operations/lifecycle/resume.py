@@ -1,7 +1,7 @@
 """Going on with an erasure that a crash interrupted between two of its steps.
 
-Its first event says what was asked for: the turns of a subject, or those of the conversation that the event is in. Of
-these, what was committed after that event is left alone.
+Its first event says what was asked for: the turns of a subject, or those of the conversation that the event is in, and
+whether memory items go along. Of the turns, what was committed after that event is left alone.
 """
 
 from __future__ import annotations
@@ -9,12 +9,19 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from muniment.errors import Corrupt
-from muniment.events.changes import TurnSpan
+from muniment.events.changes import WITH_MEMORY, TurnSpan
 from muniment.events.records import LifecycleBody
 from muniment.log.port import Reader, SealedRow
 from muniment.operations.lifecycle.erasure import Erasure
 from muniment.operations.lifecycle.scope import Turns
-from muniment.operations.lifecycle.targets import ConversationTarget, SubjectTarget, Target, TurnsTarget, key_of
+from muniment.operations.lifecycle.targets import (
+    ConversationTarget,
+    SubjectTarget,
+    Target,
+    TurnsTarget,
+    WithMemory,
+    key_of,
+)
 from muniment.space.space import Space
 
 
@@ -30,7 +37,10 @@ def resume_erasure(space: Space, position: int) -> None:
     with space.ledger.reader() as reader:
         left = [_before(reader, turns, position) for turns in target.turns(reader)]
     chosen = {turns.key: (turns.head.stream, list(turns.spans)) for turns in left if turns.spans}
-    Erasure(space, TurnsTarget(space, chosen), meta.request, resumes=position).run()
+    rest: Target = TurnsTarget(space, chosen)
+    if WITH_MEMORY in space.ledger.header(row)[0].refs:
+        rest = WithMemory(rest)
+    Erasure(space, rest, meta.request, resumes=position).run()
 
 
 def _target(space: Space, reader: Reader, row: SealedRow, subject: str | None) -> Target:

@@ -250,6 +250,11 @@ class WithMemory:
         return self._target.since(reader, position)
 
 
+def takes_memory(target: Target) -> bool:
+    """Tell whether a request takes the items along that rest on nothing but its turns."""
+    return isinstance(target, WithMemory)
+
+
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 

@@ -102,7 +102,7 @@ def _candidate(
 ) -> Recalled:
     gone = [is_gone(phase) for phase in sources.left(item)]
     circumstances = ItemCircumstances(
-        state=evidence_state(item, now_ms, is_source_gone=any(gone)),
+        state=evidence_state(item, now_ms, is_source_gone=sources.rests_on_lost(item.evidence)),
         sources_shown=gone.count(False),
         is_of_conversation=any(map(asked.scope.goes_on_in, item.evidence)),
     )

@@ -28,7 +28,7 @@ from muniment.log.port import Reader
 from muniment.memory.audience import ALL, is_known_to
 from muniment.memory.fold import EvidenceState, MemoryItem, evidence_state
 from muniment.memory.kinds import RETELLING, WHOLE, ConfidenceBand
-from muniment.operations.memory.source_phases import SourcePhases, SourcePlace, is_gone
+from muniment.operations.memory.source_phases import SourcePhases, SourcePlace
 from muniment.operations.provenance.derived_refs import citation
 from muniment.space.space import Space
 
@@ -119,7 +119,7 @@ class ItemShower:
             scope=item.scope,
             source_type=meta.source_type,
             freshness=meta.freshness,
-            state=evidence_state(item, self._now_ms, is_source_gone=any(map(is_gone, phases))),
+            state=evidence_state(item, self._now_ms, is_source_gone=self.sources.rests_on_lost(item.evidence)),
             observed_ms=meta.observed_ms,
             recorded_ms=item.recorded_ms,
             position=item.position,

@@ -72,9 +72,9 @@ class SourcePhases:
             return Phase.ERASED
         return phase_of(sequence, changes.steps)
 
-    def rests_on_gone(self, sources: Iterable[SourceEvidence]) -> bool:
-        """Tell whether nobody is shown the words of one of these turns any more."""
-        return any(is_gone(self.phase(source)) for source in sources)
+    def rests_on_lost(self, sources: Iterable[SourceEvidence]) -> bool:
+        """Tell whether nobody is shown all the words of these turns any more; of one, a message may be gone."""
+        return any(self._is_gone(source) or self._has_lost_a_message(source) for source in sources)
 
     def left(self, item: MemoryItem) -> list[Phase]:
         """Return what is left of each turn that an item rests on; what retells a turn needs every message of it."""
@@ -92,7 +92,10 @@ class SourcePhases:
         """Tell whether an item of a plane could not rest on these turns: nobody is shown all that it would tell."""
         named = list(sources)
         lost = plane in RETELLING and any(map(self._has_lost_a_message, named))
-        return lost or self.rests_on_gone(named)
+        return lost or any(map(self._is_gone, named))
+
+    def _is_gone(self, source: SourceEvidence) -> bool:
+        return is_gone(self.phase(source))
 
     def _has_lost_a_message(self, source: SourceEvidence) -> bool:
         """Tell whether somebody erased a message of a turn, of which no single message is named."""

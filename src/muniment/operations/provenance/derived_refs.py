@@ -13,7 +13,7 @@ from muniment.events.records import EventKind
 from muniment.events.references import Plane, RefDerived, SourceEvidence
 from muniment.governance.phases import MASKED_PHASES, Phase, runs
 from muniment.log.port import Reader, StreamHead
-from muniment.projections.change_fold import Changes
+from muniment.projections.change_fold import Changes, NotedChange
 from muniment.space.space import Space
 
 CITED = "transcript"
@@ -45,17 +45,26 @@ class ConcernedRefs(NamedTuple):
     redacted: int
 
 
+class AffectedTurns(NamedTuple):
+    """Turns of a conversation that something happens to, or one message of the one turn."""
+
+    head: StreamHead
+    spans: Sequence[TurnSpan]
+    message: int | None = None
+
+    def concerns(self, change: NotedChange) -> bool:
+        """Tell whether a change is about any of them; what is about a whole turn is about each of its messages."""
+        if None not in {self.message, change.message} and self.message != change.message:
+            return False
+        return any(change.span.overlaps(span) for span in self.spans)
+
+
 def derived_refs(
-    space: Space,
-    reader: Reader,
-    head: StreamHead,
-    affected: Sequence[TurnSpan],
-    planes: Container[Plane],
-    limit: int,
+    space: Space, reader: Reader, affected: AffectedTurns, planes: Container[Plane], limit: int
 ) -> ConcernedRefs:
     """Return the references of some planes whose sources are among the affected turns, as many as fit."""
-    noted = space.transcript.changes(reader, head).noted.get(EventKind.REF_DERIVED, ())
-    concerned = [change for change in noted if any(change.span.overlaps(span) for span in affected)]
+    noted = space.transcript.changes(reader, affected.head).noted.get(EventKind.REF_DERIVED, ())
+    concerned = list(filter(affected.concerns, noted))
     listed: list[DerivedRef] = []
     redacted = 0
     for change in concerned:

@@ -81,7 +81,7 @@ def _decided(space: Space, reader: Reader, prepared: PreparedExperience) -> tupl
         return verdict, None
     history = space.notebooks.in_slot(reader, item.slot)
     change = experience_change(
-        history, item.incoming.sources, prepared.observations, SourcePhases(space, reader).rests_on_gone
+        history, item.incoming.sources, prepared.observations, SourcePhases(space, reader).rests_on_lost
     )
     if change.step is ExperienceStep.FORGOTTEN:
         return replace(verdict, reason=change.step.value), None

@@ -8,12 +8,10 @@ from muniment.declaration.session import Session
 from muniment.errors import AccessDenied, Conflict, UnknownPlace
 from muniment.events.changes import LifecycleRequest
 from muniment.events.identity import check_name
-from muniment.events.records import EventKind
-from muniment.events.tool_registries import RegistryRecord, RegistryScope, ToolsRegistered, ToolsRemoved
+from muniment.events.tool_registries import RegistryRecord, RegistryScope, ToolsRegistered
 from muniment.governance.item_visibility import SHOWS_EVIDENCE, SHOWS_STATEMENTS
 from muniment.governance.views import View
-from muniment.ledger.drafts import Change, draft, encoded
-from muniment.ledger.ledger import SPACE_STREAM, Writer
+from muniment.ledger.ledger import Writer
 from muniment.memory.tool_registry import (
     RegistrySnapshot,
     ToolDescription,
@@ -24,8 +22,9 @@ from muniment.memory.tool_registry import (
     tools_of,
 )
 from muniment.operations.page import check_limit
-from muniment.operations.tools import registries
-from muniment.operations.tools.registries import KnownRegistry, every_registry, known_registry, may_know, registered_for
+from muniment.operations.tools import registry_log
+from muniment.operations.tools.registries import every_registry, may_know, registered_for
+from muniment.operations.tools.registry_log import KnownRegistry, known_registry
 
 
 class RegistryReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -77,7 +76,7 @@ def register(session: Session, snapshot: RegistrySnapshot, requester: str) -> Re
     check_name(requester, at="requester")
     if access.subject is not None and (snapshot.owner != access.subject or snapshot.scope is RegistryScope.GLOBAL):
         raise AccessDenied(at="snapshot.scope" if snapshot.owner == access.subject else "snapshot.owner")
-    tools, content, now_ms = tools_of(snapshot), content_of(snapshot), space.sources.clock.now_ms()
+    tools, content = tools_of(snapshot), content_of(snapshot)
 
     def plan(writer: Writer) -> RegistryReport:
         writer.flush()  # it may have been registered in the same transaction
@@ -88,12 +87,10 @@ def register(session: Session, snapshot: RegistrySnapshot, requester: str) -> Re
         revision = 1 if known is None else known.revision + 1
         if known is not None and present is not None:
             same = record_of(snapshot, known.revision) == present.registry and tools == present.tools
-            if same and registries.content_of(space, writer.tx, known) == content:
+            if same and registry_log.content_of(space, writer.tx, known) == content:
                 return _report(present.registry, known.position, len(tools), changed=False)
         body = ToolsRegistered(registry=record_of(snapshot, revision), tools=tools, requester=requester)
-        event = draft(space.sources.entropy, EventKind.TOOLS_REGISTERED, now_ms, body, content=encoded(content))
-        position = writer.append(event, stream=SPACE_STREAM).position
-        registries.point_to(space, writer, snapshot.registry, known, position)
+        position = registry_log.append_snapshot(space, writer, known, body, content).position
         return _report(body.registry, position, len(tools), changed=True)
 
     return space.ledger.transact(plan)
@@ -116,11 +113,8 @@ def remove(session: Session, registry: str, request: LifecycleRequest) -> Regist
         if not may_know(session, known.registered):
             raise UnknownPlace(at="registry")
         session.access.require_subjects(known.registered.registry.owner)
-        body = ToolsRemoved(registry=registry, revision=known.revision + 1, request=request)
-        change = Change(EventKind.TOOLS_REMOVED, request.requested_ms, body)
-        position = writer.change(change).position
-        registries.point_to(space, writer, registry, known, position)
-        return RegistryReport(changed=True, registry=registry, revision=body.revision, position=position)
+        removed = registry_log.append_removal(space, writer, known, request)
+        return RegistryReport(changed=True, registry=registry, revision=removed.revision, position=removed.position)
 
     return space.ledger.transact(plan)
 
@@ -141,7 +135,7 @@ def show_registry(session: Session, registry: str, view: View) -> RegistryDetail
         known = registered_for(session, reader, registry)
         if known is None or known.registered is None:
             raise UnknownPlace(at="registry")
-        content = registries.content_of(session.space, reader, known)
+        content = registry_log.content_of(session.space, reader, known)
     tells_words = view in SHOWS_STATEMENTS
     tools = [
         ToolDescription(

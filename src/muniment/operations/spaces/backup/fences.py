@@ -21,6 +21,7 @@ from muniment.ledger.drafts import Change
 from muniment.ledger.erasures import lifecycle_events
 from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader, SealedRow
+from muniment.operations.spaces.backup.registry_fences import RegistryFences
 from muniment.space.healing import Healing, erase_messages
 from muniment.space.space import Space
 
@@ -54,6 +55,7 @@ class Fences:
     def __init__(self, space: Space) -> None:
         self._space = space
         self._known: list[Fence] = []
+        self._registries = RegistryFences(space)
         self.unreadable = 0
 
     def collect(self, reader: Reader) -> None:
@@ -63,6 +65,10 @@ class Fences:
                 self._remember(reader, row)
             except (Corrupt, KeyMissing):
                 self.unreadable += 1
+        try:
+            self._registries.collect(reader)
+        except (Corrupt, KeyMissing):
+            self.unreadable += 1
 
     def _remember(self, reader: Reader, row: SealedRow) -> None:
         ledger = self._space.ledger
@@ -98,6 +104,7 @@ class Fences:
 
     def apply(self, writer: Writer) -> int:
         """Erase again, in the log that a plan has put in place, what is fenced; return how many turns that were."""
+        self._registries.apply(writer)
         return sum(self._again(writer, fence) for fence in self._known)
 
     def _again(self, writer: Writer, fence: Fence) -> int:
