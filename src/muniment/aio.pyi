@@ -57,8 +57,8 @@ from muniment.operations.lifecycle.receipts import Receipts
 from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.lifecycle.retention import RetentionPolicies, RetentionReport
 from muniment.operations.lifecycle.scope import Scope
-from muniment.operations.memory.amend import AmendReport
-from muniment.operations.memory.forget import ForgetReport
+from muniment.operations.memory.amend_report import AmendReport
+from muniment.operations.memory.forget_report import ForgetReport
 from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.import_notes import MemoryImport
 from muniment.operations.memory.list_items import ItemDetail, ListedItems

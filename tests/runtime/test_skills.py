@@ -21,7 +21,7 @@ from muniment.memory.candidate import ItemSource
 from muniment.memory.fold import EvidenceState
 from muniment.memory.skills import EditSkill, SkillStatus
 from muniment.memory.undoing import UndoObstacle
-from muniment.operations.memory.amend import AmendReport
+from muniment.operations.memory.amend_report import AmendReport
 from muniment.operations.memory.candidate_decisions import RememberedCandidate
 from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.selection import ItemFilter

@@ -116,7 +116,6 @@ class AmendRefusal(StrEnum):
 
     TARGET_NOT_FOUND = "target_not_found"
     NOT_IN_USE = "not_in_use"
-    NOT_RETIRED = "not_retired"
     NOTHING_CHANGED = "nothing_changed"
     PRIVATE_TARGET = "private_target"
     SLOT_TAKEN = "slot_taken"
@@ -190,7 +189,7 @@ def refusal_of(item: MemoryItem, amendment: AnyChange) -> AmendRefusal | None:
     if item.text is None or not item.is_item:
         return AmendRefusal.TARGET_NOT_FOUND
     if isinstance(amendment, RestoreItem):
-        return AmendRefusal.NOT_RETIRED if item.is_active else None
+        return AmendRefusal.NOTHING_CHANGED if item.is_active else None
     if isinstance(amendment, WithdrawItem) and not item.is_active:
         return AmendRefusal.NOTHING_CHANGED
     if not item.is_active:

@@ -21,8 +21,10 @@ from muniment.events.identity import SubjectId, check_given
 from muniment.governance.views import View
 from muniment.memory.amendment import Amendment
 from muniment.memory.candidate import Candidate
-from muniment.operations.memory.amend import AmendReport, AskedAmendment, amend
-from muniment.operations.memory.forget import ForgetReport, forget
+from muniment.operations.memory.amend import amend
+from muniment.operations.memory.amend_report import AmendReport, AskedAmendment
+from muniment.operations.memory.forget import forget
+from muniment.operations.memory.forget_report import ForgetReport
 from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.import_notes import MemoryImport, NotesImport, import_notes
 from muniment.operations.memory.journal import OnDay, journal
@@ -235,8 +237,9 @@ class MemoryGroup(Group):
     ) -> ForgetReport:
         """Destroy what memory items say, with all their revisions, permanently.
 
-        By id, by slot, by a turn that an item rests on, or by words; by words it takes the token of a dry run. Returns
-        the receipt of the erasure. Items that a hold keeps stay. Appends `item.retired` with reason `erase`. A
+        By id, by slot, by a turn that an item rests on, or by words. By words it takes two calls: a dry run lists what
+        matches and returns a token, the second call passes it. Returns the receipt of the erasure. Items that a hold
+        keeps stay, and are listed. Appends `item.retired` with reason `erase`. A
         forgotten item is neither listed nor shown, and does not come back from the same turns. The turns themselves
         stay: `lifecycle erase` erases them. Raises `request.invalid`, `access.denied`, `approval.needed`.
         """

@@ -16,7 +16,8 @@ from muniment.events.identity import SubjectId
 from muniment.governance.views import View
 from muniment.memory.amendment import RestoreItem, amendment_name
 from muniment.memory.skills import DisableSkill, EditSkill, EnableSkill, SkillChange, SkillStatus, WithdrawItem
-from muniment.operations.memory.amend import AmendReport, AskedAmendment, amend, unknown_target
+from muniment.operations.memory.amend import amend, unknown_target
+from muniment.operations.memory.amend_report import AmendReport, AskedAmendment
 from muniment.operations.parameters import Requester, ThroughView, Why, requested
 from muniment.operations.skills.mounted_skills import MountedSkills, mounted
 from muniment.operations.skills.skill_lookup import check_skill, lineage_of, present_skill

@@ -11,7 +11,8 @@
 | 8 | exhausted: over a limit, or the disk is full |
 
 0 is success, 130 an interrupt, 141 a closed pipe. 1 is a verdict: the command ran, and what it checked is not sound,
-not complete or not as expected (a check of health, an import with refused lines, a replay); the report says what.
+not complete or not as expected (a check of health, an import with refused lines, a replay), or something that it was
+asked for was not done (a hold keeps turns, a candidate is refused); the report says what.
 
 With `--json` the error is the document on standard output, `{"error": {...}}`, as `MunimentError.report` gives it in
 Python; without it, a sentence on standard error. Neither quotes what was typed or what is stored; only a hint on

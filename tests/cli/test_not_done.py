@@ -1,0 +1,88 @@
+"""What was asked for and not done: the exit code says it, the report says why, and a preview says it before."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from muniment.memory.amendment import AmendRefusal
+from muniment.memory.candidate import Ruling
+from muniment.operations.memory import forget_report
+from muniment.operations.not_done import NOT_DONE
+from tests.cli.shell import Shell
+
+FILES = Path(__file__).parents[2] / "fixtures/cli/files"
+SUBJECT, WHY = "customer:nadia", ("--reason", "asked for", "--requester", "desk")
+PARCEL = ("--conversation", "order-LF-20418", "--channel", "web-chat")
+SKILL = "runtime_skill__refund"
+
+
+@pytest.fixture
+def remembering(filled: Shell) -> Shell:
+    """Return a shell whose store holds two memory items and a skill."""
+    candidates = json.loads((FILES / "candidates.json").read_text())[:2] + json.loads(
+        (FILES / "skill.json").read_text()
+    )
+    filled.must("memory", "remember", "-", "--requester", "desk", typed=json.dumps(candidates))
+    return filled
+
+
+def test_every_reason_for_which_nothing_is_done_is_in_the_table() -> None:
+    refusals = {*AmendRefusal} - {AmendRefusal.NOTHING_CHANGED} | {*Ruling} - {Ruling.ACCEPT}
+    named = {getattr(forget_report, name) for name in vars(forget_report) if name.isupper()}
+    assert refusals | named <= NOT_DONE.keys()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("memory", "forget", SUBJECT, "--item", "nowhere", *WHY, "--yes"),
+        ("memory", "forget", SUBJECT, "--item", "nowhere", *WHY, "--dry-run"),
+        ("memory", "forget", SUBJECT, "--words", "neighbour", *WHY, "--yes"),
+        ("memory", "amend", "nowhere", "--amendment", "-", *WHY),
+        ("skills", "edit", SUBJECT, "--name", "runtime_skill__no", "--title", "No", *WHY),
+        ("skills", "retire", SUBJECT, "--name", "runtime_skill__no", *WHY),
+        ("notebook", "undo", "no-such-run", *WHY),
+    ],
+)
+def test_what_was_not_done_ends_with_1_and_the_report(words: tuple[str, ...], remembering: Shell) -> None:
+    ran = remembering.run(*words, typed='{"type": "pin"}')
+    assert (ran.code, ran.err) == (1, "")
+    told = remembering.run(*words, "--json", typed='{"type": "pin"}')
+    assert told.code == 1
+    assert json.loads(told.out)["changed"] is False
+
+
+def test_a_repeat_leaves_nothing_to_do_and_ends_with_0(remembering: Shell) -> None:
+    retire = ("skills", "retire", SUBJECT, "--name", SKILL, *WHY)
+    restore = ("skills", "restore", SUBJECT, "--name", SKILL, *WHY)
+    for words in (retire, restore):
+        assert remembering.must(*words).out.startswith("done: ")
+        assert remembering.must(*words).out.startswith("nothing to do: ")
+
+
+def test_what_a_hold_keeps_ends_an_erasure_and_its_preview_with_1(remembering: Shell) -> None:
+    assert remembering.run("lifecycle", "review", "erase", *PARCEL).code == 0
+    remembering.must("lifecycle", "hold", *PARCEL, "--turn", "turn-1", "--reason", "a case", "--requester", "desk")
+    assert remembering.run("lifecycle", "review", "erase", *PARCEL).code == 1
+    assert remembering.run("lifecycle", "erase", *PARCEL, *WHY, "--yes").code == 1
+
+
+def test_forgetting_by_words_takes_the_two_calls_that_it_tells_of(remembering: Shell) -> None:
+    words = ("memory", "forget", SUBJECT, "--words", "neighbour", *WHY, "--yes")
+    assert "two calls: one with --dry-run" in remembering.run(*words).out
+    preview = remembering.must(*words, "--dry-run")
+    assert preview.out.startswith("dry run: would forget 1 item; nothing was changed")
+    token = json.loads(remembering.must(*words, "--dry-run", "--json").out)["token"]
+    assert remembering.must(*words, "--token", token).out.startswith("done: forget 1 item")
+
+
+def test_a_decision_against_the_one_that_was_made_is_not_done(filled: Shell) -> None:
+    proposal = (FILES / "proposal.json").read_text()
+    filled.must("notebook", "propose", "-", "--rationale", "so", "--requester", "desk", typed=proposal)
+    decide = ("notebook", "decide", "parcels", *WHY, "--verdict")
+    assert filled.must(*decide, "accept").out.startswith("done: accept the proposal")
+    assert filled.must(*decide, "accept").out.startswith("nothing to do")
+    assert filled.run(*decide, "reject").code == 1
