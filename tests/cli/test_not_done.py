@@ -79,6 +79,21 @@ def test_forgetting_by_words_takes_the_two_calls_that_it_tells_of(remembering: S
     assert remembering.must(*words, "--token", token).out.startswith("done: forget 1 item")
 
 
+def test_a_folder_without_memory_says_what_was_looked_for(filled: Shell) -> None:
+    ran = filled.run("memory", "import", "turns", "--subject", SUBJECT, "--requester", "desk")
+    assert ran.code == 1
+    assert "No MEMORY.md, USER.md or memory/*.md in this folder." in ran.out
+    assert "DIR/<subject>" in ran.out
+
+
+def test_a_policy_of_all_memory_is_asked_for_by_name(filled: Shell) -> None:
+    set_policy = ("notebook", "set-policy", "suppress", *WHY)
+    refused = filled.run(*set_policy)
+    assert refused.code == 2
+    assert "ask for everything" in refused.err
+    assert filled.must(*set_policy, "--everything").code == 0
+
+
 def test_a_decision_against_the_one_that_was_made_is_not_done(filled: Shell) -> None:
     proposal = (FILES / "proposal.json").read_text()
     filled.must("notebook", "propose", "-", "--rationale", "so", "--requester", "desk", typed=proposal)

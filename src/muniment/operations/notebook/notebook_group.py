@@ -15,7 +15,7 @@ from muniment.memory.candidate import Candidate
 from muniment.operations.notebook.decide import DecideReport, ProposalVerdict, decide
 from muniment.operations.notebook.list_proposals import ListedProposals, ProposalFilter, ProposalPage, list_proposals
 from muniment.operations.notebook.policy_requests import (
-    EVERYTHING,
+    UNSAID,
     MemoryPolicyReport,
     MemorySelector,
     PoliciesInForce,
@@ -49,7 +49,7 @@ class NotebookGroup(Group):
         action: Annotated[PolicyAction, Meta(description="What the policy does, or what ends one.")],
         reason: Why,
         requester: Requester,
-        selector: Annotated[MemorySelector, Meta(description="What it is about. Without it: all memory.")] = EVERYTHING,
+        selector: Annotated[MemorySelector, Meta(description="What it is about; it has to say something.")] = UNSAID,
         until_ms: Annotated[
             Count | None, Meta(description="When it ends by itself. Without it: never.", extra=MOMENT)
         ] = None,
@@ -60,8 +60,9 @@ class NotebookGroup(Group):
         `notebook.propose`; `resume` ends pauses of the same selector, and `lift` suppressions. Items that `follow`
         matches are erased with the last turn that they rest on; `keep` ends that. Nothing that exists is deleted now,
         and amendments by hand go on. `follow` takes the right to erase, and a second person where erasures do. Appends
-        `memory_policy.set`. A pattern with `*` takes a subject, and is destroyed when that is erased. Raises
-        `request.invalid`, `access.denied`, `approval.needed`.
+        `memory_policy.set`. A selector that says nothing is refused: all memory takes `everything`. A pattern with `*`
+        takes a subject, and is destroyed when that is erased. Raises `request.invalid`, `access.denied`,
+        `approval.needed`.
         """
         request = requested(self._session, reason, requester)
         return set_policy(self._session, asked_policy(self._session, action, selector, until_ms, request))

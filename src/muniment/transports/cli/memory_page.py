@@ -8,6 +8,8 @@ from typing import Any
 from msgspec import Struct
 
 from muniment.events.identity import short_message_id, spelled
+from muniment.formats.reading.memory_folders import NO_MEMORY_FILES
+from muniment.operations.memory.import_notes import MemoryImport
 from muniment.operations.memory.list_items import ItemDetail, ItemRevision, ListedItems
 from muniment.operations.memory.prompt_report import PromptBlock
 from muniment.operations.memory.recall_report import HitEvidence, RecallHit, Recollection
@@ -15,6 +17,7 @@ from muniment.operations.memory.shown_item import ShownItem
 from muniment.operations.notebook.list_proposals import ListedProposals
 from muniment.transports.cli.plain_page import OutputPage, StyledText, TextStyle, on_one_line
 from muniment.transports.cli.scalars import moment
+from muniment.transports.cli.struct_page import tell_struct
 
 INDENT = 2
 
@@ -149,6 +152,14 @@ def _tell_components(hits: list[RecallHit], page: OutputPage) -> None:
     page.table(["hit", *names, "total"], rows, "scores")
 
 
+def _tell_import(report: MemoryImport, page: OutputPage) -> None:
+    """Write what became of each file and, of a folder without any, what was looked for."""
+    tell_struct(report, page)
+    if any(file.unread == NO_MEMORY_FILES for file in report.files):
+        page.line(StyledText("No MEMORY.md, USER.md or memory/*.md in this folder.", TextStyle.BAD))
+        page.line(StyledText("`memory journal --out DIR` writes them into DIR/<subject>: import that folder."))
+
+
 def _tell_revision(revision: ItemRevision, page: OutputPage) -> None:
     by = "" if revision.requester is None else f"by {revision.requester}: {revision.reason}"
     successor = "" if revision.successor is None else f"by item {revision.successor}"
@@ -165,4 +176,5 @@ TELLERS: dict[type[Struct], Callable[[Any, OutputPage], None]] = {
     ItemDetail: _tell_detail,
     Recollection: _tell_recollection,
     PromptBlock: _tell_block,
+    MemoryImport: _tell_import,
 }
