@@ -17,7 +17,7 @@ from muniment.operations.attachments import AttachmentPlace
 from muniment.operations.conversations.activity import TimeRange
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.memory.forget_targets import ForgetTarget
-from muniment.operations.notebook.decide import ProposalVerdict
+from muniment.operations.notebook.decide_report import ProposalVerdict
 from muniment.operations.notebook.policy_requests import MemorySelector
 from muniment.operations.provenance.derivations import Derivation
 from muniment.operations.redactions.found_places import SoughtText

@@ -16,7 +16,7 @@ from muniment.memory.candidate import ItemAudience, ItemSource, Ruling
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.selection import ItemFilter
-from muniment.operations.notebook.decide import DecideReport, ProposalVerdict
+from muniment.operations.notebook.decide_report import DecideReport, ProposalVerdict
 from muniment.operations.notebook.list_proposals import ProposalFilter, ShownProposal
 from muniment.operations.notebook.propose import ProposedCandidate
 from tests.laws.every_key import Keys, opened_by, sealed_values

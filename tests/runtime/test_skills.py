@@ -25,7 +25,7 @@ from muniment.operations.memory.amend_report import AmendReport
 from muniment.operations.memory.candidate_decisions import RememberedCandidate
 from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.selection import ItemFilter
-from muniment.operations.notebook.decide import ProposalVerdict
+from muniment.operations.notebook.decide_report import ProposalVerdict
 from muniment.operations.notebook.list_proposals import ProposalFilter
 from muniment.operations.skills.mounted_skills import mounted_skills
 from muniment.operations.skills.skill_pages import SkillDetail

@@ -26,7 +26,8 @@ from muniment.operations.memory.amend_report import AmendReport, AskedAmendment
 from muniment.operations.memory.forget import forget
 from muniment.operations.memory.forget_report import ForgetReport
 from muniment.operations.memory.forget_targets import ForgetTarget
-from muniment.operations.memory.import_notes import MemoryImport, NotesImport, import_notes
+from muniment.operations.memory.import_notes import NotesImport, import_notes
+from muniment.operations.memory.import_report import MemoryImport
 from muniment.operations.memory.journal import OnDay, journal
 from muniment.operations.memory.list_items import ItemDetail, ListedItems, list_items, show_item
 from muniment.operations.memory.prompt_report import AskedBlock, BlockComposition, PromptBlock

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from enum import StrEnum
-
 from msgspec.structs import replace
 
 from muniment.declaration.session import Session
@@ -14,47 +11,20 @@ from muniment.events.memory_items import EntryRole, ItemRetired, Retirement
 from muniment.ledger.ledger import Writer
 from muniment.memory.fold import MemoryItem
 from muniment.memory.merging import MergeReason
-from muniment.operations.memory.candidate_decisions import CandidateDecisions, RememberedCandidate
+from muniment.operations.memory.candidate_decisions import CandidateDecisions
 from muniment.operations.memory.item_changes import retire_item
 from muniment.operations.memory.item_sources import owned_by
 from muniment.operations.memory.prepared_items import PreparedItem, Undecided, Writing, prepared_item
 from muniment.operations.memory.remember import record_all
-from muniment.operations.not_done import AnsweredRequest
+from muniment.operations.notebook.decide_report import DecideReport, ProposalVerdict
 from muniment.operations.notebook.proposed_candidate import candidate_of
 from muniment.space.space import Space
 
 ALREADY_DECIDED, DECIDED_OTHERWISE = "already_decided", "decided_otherwise"
 
 
-class ProposalVerdict(StrEnum):
-    """What somebody decides about a proposal."""
-
-    ACCEPT = "accept"
-    REJECT = "reject"
-
-
 # what somebody decides -> how the proposal went out of use if it was decided like that
 DECIDED = {ProposalVerdict.ACCEPT: Retirement.ACCEPTED, ProposalVerdict.REJECT: Retirement.REJECTED}
-
-
-class DecideReport(AnsweredRequest, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of a decision about a proposal. One that changes nothing has a `reason`.
-
-    `candidate` is what became of it as a candidate, when it was accepted; one that is refused stays a proposal.
-    """
-
-    changed: bool
-    dry_run: bool
-    proposal: str
-    asked: ProposalVerdict
-    reason: str | None = None
-    position: int | None = None
-    candidate: RememberedCandidate | None = None
-
-    def words(self) -> Iterator[str | None]:
-        """Yield why nothing was decided, and what became of the candidate."""
-        yield self.reason
-        yield None if self.candidate is None else self.candidate.decision
 
 
 def decide(

@@ -12,7 +12,8 @@ from muniment.events.identity import Count, SubjectId, check_name
 from muniment.events.memory_governance import PolicyAction
 from muniment.kernel.times import MOMENT
 from muniment.memory.candidate import Candidate
-from muniment.operations.notebook.decide import DecideReport, ProposalVerdict, decide
+from muniment.operations.notebook.decide import decide
+from muniment.operations.notebook.decide_report import DecideReport, ProposalVerdict
 from muniment.operations.notebook.list_proposals import ListedProposals, ProposalFilter, ProposalPage, list_proposals
 from muniment.operations.notebook.policy_requests import (
     UNSAID,

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from muniment.operations.memory.amend_report import AmendReport
 from muniment.operations.memory.forget_report import ForgetReport
-from muniment.operations.notebook.decide import DecideReport
+from muniment.operations.notebook.decide_report import DecideReport
 from muniment.transports.cli.plain_page import OutputPage, StyledText, TextStyle
 from muniment.transports.cli.scalars import label
 from muniment.transports.cli.struct_page import tell_struct
