@@ -60,7 +60,7 @@ from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.memory.amend_report import AmendReport
 from muniment.operations.memory.forget_report import ForgetReport
 from muniment.operations.memory.forget_targets import ForgetTarget
-from muniment.operations.memory.import_report import MemoryImport
+from muniment.operations.memory.imported_notes import MemoryImport
 from muniment.operations.memory.list_items import ItemDetail, ListedItems
 from muniment.operations.memory.prompt_report import BlockComposition, PromptBlock
 from muniment.operations.memory.recall_report import RecallRanking, RecallScope, Recollection

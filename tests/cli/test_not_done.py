@@ -60,7 +60,7 @@ def test_a_repeat_leaves_nothing_to_do_and_ends_with_0(remembering: Shell) -> No
     restore = ("skills", "restore", SUBJECT, "--name", SKILL, *WHY)
     for words in (retire, restore):
         assert remembering.must(*words).out.startswith("done: ")
-        assert remembering.must(*words).out.startswith("nothing to do: ")
+        assert remembering.must(*words).out.startswith("no change: ")
 
 
 def test_what_a_hold_keeps_ends_an_erasure_and_its_preview_with_1(remembering: Shell) -> None:
@@ -99,5 +99,5 @@ def test_a_decision_against_the_one_that_was_made_is_not_done(filled: Shell) -> 
     filled.must("notebook", "propose", "-", "--rationale", "so", "--requester", "desk", typed=proposal)
     decide = ("notebook", "decide", "parcels", *WHY, "--verdict")
     assert filled.must(*decide, "accept").out.startswith("done: accept the proposal")
-    assert filled.must(*decide, "accept").out.startswith("nothing to do")
+    assert filled.must(*decide, "accept").out.startswith("no change")
     assert filled.run(*decide, "reject").code == 1

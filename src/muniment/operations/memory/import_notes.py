@@ -24,7 +24,7 @@ from muniment.memory.candidate import Candidate
 from muniment.memory.merging import MergeReason
 from muniment.operations.memory.candidate_checks import check_candidate
 from muniment.operations.memory.candidate_decisions import ALREADY_RECORDED
-from muniment.operations.memory.import_report import ImportedNotes, MemoryImport, RefusedStatement
+from muniment.operations.memory.imported_notes import ImportedNotes, MemoryImport, RefusedStatement
 from muniment.operations.memory.noted_candidates import candidate_of, known_outcome
 from muniment.operations.memory.remember import remember
 

@@ -21,13 +21,14 @@ from muniment.events.identity import SubjectId, check_given
 from muniment.governance.views import View
 from muniment.memory.amendment import Amendment
 from muniment.memory.candidate import Candidate
+from muniment.operations.examples import AMENDMENT, CANDIDATE, FORGET_TARGET
 from muniment.operations.memory.amend import amend
 from muniment.operations.memory.amend_report import AmendReport, AskedAmendment
 from muniment.operations.memory.forget import forget
 from muniment.operations.memory.forget_report import ForgetReport
 from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.import_notes import NotesImport, import_notes
-from muniment.operations.memory.import_report import MemoryImport
+from muniment.operations.memory.imported_notes import MemoryImport
 from muniment.operations.memory.journal import OnDay, journal
 from muniment.operations.memory.list_items import ItemDetail, ListedItems, list_items, show_item
 from muniment.operations.memory.prompt_report import AskedBlock, BlockComposition, PromptBlock
@@ -59,7 +60,7 @@ class MemoryGroup(Group):
     @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True)
     def remember(
         self,
-        candidates: Annotated[list[Candidate], Meta(description="What to remember.")],
+        candidates: Annotated[list[Candidate], Meta(description="What to remember.", examples=[[CANDIDATE]])],
         requester: Requester,
         run: Annotated[str | None, Meta(description="Name of the run that found it; recorded.")] = None,
         dry_run: DryRun = False,
@@ -157,7 +158,7 @@ class MemoryGroup(Group):
     def amend(
         self,
         item: ItemId,
-        amendment: Annotated[Amendment, Meta(description="What to change.")],
+        amendment: Annotated[Amendment, Meta(description="What to change.", examples=[AMENDMENT])],
         reason: Why,
         requester: Requester,
         expected: Annotated[
@@ -231,7 +232,7 @@ class MemoryGroup(Group):
     def forget(
         self,
         subject: Annotated[SubjectId, Meta(description="Subject of the items.")],
-        target: Annotated[ForgetTarget, Meta(description="What to forget.")],
+        target: Annotated[ForgetTarget, Meta(description="What to forget.", examples=[FORGET_TARGET])],
         reason: Why,
         requester: Requester,
         dry_run: DryRun = False,

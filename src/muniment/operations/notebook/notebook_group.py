@@ -12,6 +12,7 @@ from muniment.events.identity import Count, SubjectId, check_name
 from muniment.events.memory_governance import PolicyAction
 from muniment.kernel.times import MOMENT
 from muniment.memory.candidate import Candidate
+from muniment.operations.examples import CANDIDATE, MEMORY_SELECTOR
 from muniment.operations.notebook.decide import decide
 from muniment.operations.notebook.decide_report import DecideReport, ProposalVerdict
 from muniment.operations.notebook.list_proposals import ListedProposals, ProposalFilter, ProposalPage, list_proposals
@@ -50,7 +51,9 @@ class NotebookGroup(Group):
         action: Annotated[PolicyAction, Meta(description="What the policy does, or what ends one.")],
         reason: Why,
         requester: Requester,
-        selector: Annotated[MemorySelector, Meta(description="What it is about; it has to say something.")] = UNSAID,
+        selector: Annotated[
+            MemorySelector, Meta(description="What it is about; it has to say something.", examples=[MEMORY_SELECTOR])
+        ] = UNSAID,
         until_ms: Annotated[
             Count | None, Meta(description="When it ends by itself. Without it: never.", extra=MOMENT)
         ] = None,
@@ -84,7 +87,7 @@ class NotebookGroup(Group):
     @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True)
     def propose(
         self,
-        candidates: Annotated[list[Candidate], Meta(description="What should be remembered.")],
+        candidates: Annotated[list[Candidate], Meta(description="What should be remembered.", examples=[[CANDIDATE]])],
         rationale: Annotated[str, Meta(description="Why; for those who decide. At most 4,096 bytes.")],
         requester: Requester,
         dry_run: DryRun = False,

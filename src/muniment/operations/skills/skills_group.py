@@ -16,6 +16,7 @@ from muniment.events.identity import SubjectId
 from muniment.governance.views import View
 from muniment.memory.amendment import RestoreItem, amendment_name
 from muniment.memory.skills import DisableSkill, EditSkill, EnableSkill, SkillChange, SkillStatus, WithdrawItem
+from muniment.operations.examples import SKILL_EDIT
 from muniment.operations.memory.amend import amend, unknown_target
 from muniment.operations.memory.amend_report import AmendReport, AskedAmendment
 from muniment.operations.parameters import Requester, ThroughView, Why, requested
@@ -72,7 +73,9 @@ class SkillGroup(Group):
         self,
         subject: OfSubject,
         name: SkillName,
-        edit: Annotated[EditSkill, Meta(description="What to say instead; what is not given stays.")],
+        edit: Annotated[
+            EditSkill, Meta(description="What to say instead; what is not given stays.", examples=[SKILL_EDIT])
+        ],
         reason: Why,
         requester: Requester,
         expected: Expected = None,

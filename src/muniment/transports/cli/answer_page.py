@@ -46,7 +46,7 @@ def _outcome(answer: AmendReport | ForgetReport | DecideReport, act: str) -> Sty
     if answer.reason is not None and answer.verdict is not None:
         return StyledText(f"{'dry run: would not' if answer.dry_run else 'did not'} {act}: {why}", TextStyle.BAD)
     if answer.reason is not None:
-        return StyledText(f"nothing to do: {why}")
+        return StyledText(f"no change: {why}")
     style = TextStyle.PLAIN if answer.verdict is None else TextStyle.BAD  # the report lists what is kept
     return StyledText(f"dry run: would {act}; nothing was changed" if answer.dry_run else f"done: {act}", style)
 

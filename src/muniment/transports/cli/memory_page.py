@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from muniment.events.identity import short_message_id, spelled
 from muniment.formats.reading.memory_folders import NO_MEMORY_FILES
-from muniment.operations.memory.import_report import MemoryImport
+from muniment.operations.memory.imported_notes import MemoryImport
 from muniment.operations.memory.list_items import ItemDetail, ItemRevision, ListedItems
 from muniment.operations.memory.prompt_report import PromptBlock
 from muniment.operations.memory.recall_report import HitEvidence, RecallHit, Recollection
