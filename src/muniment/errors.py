@@ -166,10 +166,10 @@ class FileUnavailable(MunimentError):
     @classmethod
     def because(cls, fault: OSError | ValueError, *, at: str) -> FileUnavailable:
         """Return the error for a fault of the operating system; an impossible path counts as not found."""
-        for kind, problem in cls._PROBLEMS.items():
-            if isinstance(fault, kind):
-                return cls(at=at, problem=problem)
-        return cls(at=at, problem="not_accessible")
+        problems = (problem for kind, problem in cls._PROBLEMS.items() if isinstance(fault, kind))
+        error = cls(at=at, problem=next(problems, "not_accessible"))
+        error.path = fault.filename if isinstance(fault, OSError) and isinstance(fault.filename, str) else None
+        return error
 
     _PROBLEMS: ClassVar[dict[type[Exception] | tuple[type[Exception], ...], str]] = {
         (FileNotFoundError, NotADirectoryError, ValueError): "not_found",
@@ -221,7 +221,7 @@ class UnknownConversation(MunimentError):
 
 
 class UnknownPlace(MunimentError):
-    """No such turn, message, part, field or memory item; check the ids with `transcripts replay` or `memory list`."""
+    """No such turn, message, part, field, item, proposal, skill or registry; check its id in a list or a replay."""
 
     code = "transcript.unknown_place"
     kind = Kind.MISSING
@@ -384,6 +384,13 @@ class Conflict(MunimentError):
 
     code = "log.conflict"
     kind = Kind.CONFLICT
+
+
+class RevisionConflict(Conflict):
+    """Somebody changed this since; nothing was written: look at it again, and repeat with its revision."""
+
+    code = "log.revision_conflict"
+    counts = "you expect {limit}, it is {found}"
 
 
 # --- backups, archives, models and tables ---------------------------------------------------------------------------

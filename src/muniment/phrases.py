@@ -71,6 +71,7 @@ PHRASES: dict[str, str] = {
     "names_missing": "names are missing from the index",
     "no_duration": "not a duration",
     "no_moment": "not a date or time",
+    "no_skill_name": "the name of a skill begins with a prefix",
     "no_such_entry": "the keyring has no such entry",
     "no_terminal": "no terminal to ask for the passphrase",
     "nobody_to_ask": "no terminal to ask",

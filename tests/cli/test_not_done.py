@@ -79,6 +79,37 @@ def test_forgetting_by_words_takes_the_two_calls_that_it_tells_of(remembering: S
     assert remembering.must(*words, "--token", token).out.startswith("done: forget 1 item")
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("memory", "forget", SUBJECT, *WHY, "--yes"), "target: missing (one of: --item, --topic,"),
+        (("memory", "forget", SUBJECT, "--topic", "tea", "--kind", "mood", *WHY, "--yes"), "preference"),
+        (("memory", "forget", SUBJECT, "--topic", "tea", "--kind", "mood", *WHY, "--yes"), "unknown (one of: "),
+        (("memory", "list", SUBJECT, "--view", "host_ui", "--limit", "0"), "limit: must be at least 1"),
+        (("memory", "amend", "tea", "--amendment", "nowhere.json", *WHY), "The file is nowhere.json."),
+        (("skills", "show", SUBJECT, "--name", "deploy"), "begins with a prefix (one of: runtime_skill__)"),
+        (("skills", "show", SUBJECT, "--name", "runtime_skill__no"), "`muniment skills list`"),
+        (("tools", "show", "nowhere"), "`muniment tools list`"),
+        (("notebook", "decide", "nowhere", "--verdict", "accept", *WHY), "`muniment notebook proposals`"),
+        (
+            ("skills", "edit", SUBJECT, "--name", SKILL, "--title", "No", "--expected", "7", *WHY),
+            "(you expect 7, it is 0)",
+        ),
+        (("notebook", "set-policy", "suppress", "--topic", "x*", *WHY), "a pattern with `*` needs a subject"),
+    ],
+)
+def test_a_refusal_says_what_would_do(words: tuple[str, ...], told: str, remembering: Shell) -> None:
+    ran = remembering.run(*words)
+    assert ran.code in {2, 4, 5}
+    assert told in ran.err
+
+
+def test_an_edit_of_a_skill_is_judged_as_a_new_skill_is(remembering: Shell) -> None:
+    edit = ("skills", "edit", SUBJECT, "--name", SKILL, *WHY, "--procedure")
+    assert remembering.run(*edit, "No").out.startswith("did not edit the item: a skill has at least 2 steps")
+    assert remembering.must(*edit, "Look the order up.\nRefund it.").out.startswith("done: edit the item")
+
+
 def test_a_folder_without_memory_says_what_was_looked_for(filled: Shell) -> None:
     ran = filled.run("memory", "import", "turns", "--subject", SUBJECT, "--requester", "desk")
     assert ran.code == 1

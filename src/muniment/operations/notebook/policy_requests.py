@@ -146,7 +146,7 @@ def asked_policy(
         raise InvalidInput(at="until_ms", problem="past")
     kind = None if selector.kind is None else kind_named(selector.kind)
     if selector.kind is not None and kind is None:
-        raise InvalidInput(at="selector.kind", problem="unknown")
+        raise InvalidInput(at="selector.kind", problem="unknown_word", choices=[*ItemKind])
     for name in ("subject", "conversation", "channel"):
         check_given((f"selector.{name}", getattr(selector, name)))
     if selector.channel is not None and selector.conversation is None:

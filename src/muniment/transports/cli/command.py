@@ -128,7 +128,9 @@ class Verb(click.Command):
             request = bound(operation, json_of(self.fields, _with_format(self.fields, typed)))
         except InvalidInput as refused:
             if refused.problem == "missing_field":
-                raise Misfit(refused.at, refused.problem, ctx=ctx) from None  # the help shows a complete call
+                members = [field for field in self.fields if field.path[:-1] == (refused.at,)]
+                offered = [] if any(field.required for field in members) else [field.flag for field in members]
+                raise Misfit(refused.at, refused.problem, choices=offered, ctx=ctx) from None  # the help has a call
             raise
         if MANNERS[operation.effect].destroys and not typed["yes"] and not typed.get("dry_run"):
             _ask(door, operation, request)

@@ -15,6 +15,7 @@ from muniment.operations.memory.prompt_report import PromptBlock
 from muniment.operations.memory.recall_report import HitEvidence, RecallHit, Recollection
 from muniment.operations.memory.shown_item import ShownItem
 from muniment.operations.notebook.list_proposals import ListedProposals
+from muniment.operations.subjects.inspect_memory import MemoryInspection
 from muniment.transports.cli.plain_page import OutputPage, StyledText, TextStyle, on_one_line
 from muniment.transports.cli.scalars import moment
 from muniment.transports.cli.struct_page import tell_struct
@@ -97,7 +98,10 @@ def _tell_recollection(report: Recollection, page: OutputPage) -> None:
         if each.candidates or each.withheld
     ]
     page.table(["plane", "hits", "matched", "candidates", "withheld", "why none"], rows, "planes")
-    page.line(StyledText(f"semantic {report.semantic}"), *[StyledText("extended")] * report.extended)
+    told = [] if report.semantic == "absent" else [StyledText(f"by meaning: {report.semantic}")]
+    told += [StyledText("the question was extended with the newest messages")] if report.extended else []
+    if told:
+        page.line(*told)
 
 
 def _tell_block(block: PromptBlock, page: OutputPage) -> None:
@@ -160,6 +164,11 @@ def _tell_import(report: MemoryImport, page: OutputPage) -> None:
         page.line(StyledText("`memory journal --out DIR` writes them into DIR/<subject>: import that folder."))
 
 
+def _tell_inspection(report: MemoryInspection, page: OutputPage) -> None:
+    """Write what memory holds; which operations there are is in the help, and in `--json`."""
+    tell_struct(report, page, without=frozenset({"operations", "positions"}))
+
+
 def _tell_revision(revision: ItemRevision, page: OutputPage) -> None:
     by = "" if revision.requester is None else f"by {revision.requester}: {revision.reason}"
     successor = "" if revision.successor is None else f"by item {revision.successor}"
@@ -177,4 +186,5 @@ TELLERS: dict[type[Struct], Callable[[Any, OutputPage], None]] = {
     Recollection: _tell_recollection,
     PromptBlock: _tell_block,
     MemoryImport: _tell_import,
+    MemoryInspection: _tell_inspection,
 }
