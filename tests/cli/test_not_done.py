@@ -93,7 +93,7 @@ def test_forgetting_by_words_takes_the_two_calls_that_it_tells_of(remembering: S
         (("notebook", "decide", "nowhere", "--verdict", "accept", *WHY), "`muniment notebook proposals`"),
         (
             ("skills", "edit", SUBJECT, "--name", SKILL, "--title", "No", "--expected", "7", *WHY),
-            "(you expect 7, it is 0)",
+            "(expected 7, found 0)",
         ),
         (("notebook", "set-policy", "suppress", "--topic", "x*", *WHY), "a pattern with `*` needs a subject"),
     ],

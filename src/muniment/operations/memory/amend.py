@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from muniment.declaration.session import Session
-from muniment.errors import InvalidInput, RevisionConflict
+from muniment.errors import Conflict, InvalidInput
 from muniment.events.memory_items import ItemRetired, ItemRevised, Retirement, RevisionAction
 from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
@@ -53,7 +53,7 @@ def _writing(asked: AskedAmendment) -> Writing:
 def _refusal(session: Session, reader: Reader, item: MemoryItem, asked: AskedAmendment) -> AmendRefusal | None:
     """Return why the item does not change, or None; another revision than the caller has seen is a `Conflict`."""
     if asked.expected is not None and asked.expected != item.revision:
-        raise RevisionConflict(at="revision", limit=asked.expected, found=item.revision)
+        raise Conflict(at="revision", problem="differs", limit=asked.expected, found=item.revision)
     refusal = refusal_of(item, asked.amendment)
     if refusal is not None or not isinstance(asked.amendment, RestoreItem):
         return refusal

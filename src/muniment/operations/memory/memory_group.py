@@ -172,7 +172,7 @@ class MemoryGroup(Group):
 
         What changes nothing is accepted and appends nothing. Otherwise appends `item.revised`, or `item.retired` where
         the item goes out of use or comes back; a successor is recorded in the same step. An unknown or forgotten item
-        is not accepted, with reason `target_not_found`. Of two at once, one wins. Raises `log.revision_conflict` when
+        is not accepted, with reason `target_not_found`. Of two at once, one wins. Raises `log.conflict` when
         the item has another revision than `expected`, and `request.invalid`.
         """
         check_given(("item", item), ("run", run))

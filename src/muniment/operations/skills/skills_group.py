@@ -83,7 +83,7 @@ class SkillGroup(Group):
         """Say a runtime skill in other words: procedure, title, topic or summary.
 
         Appends `item.revised`; a repeat appends nothing. An unknown skill is not accepted, with reason
-        `target_not_found`. Raises `log.revision_conflict` when the skill has another revision than
+        `target_not_found`. Raises `log.conflict` when the skill has another revision than
         `expected`, `request.invalid` and `request.limit_exceeded`.
         """
         request = requested(self._session, reason, requester)
