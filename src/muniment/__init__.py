@@ -109,7 +109,7 @@ if TYPE_CHECKING:
     from muniment.operations.memory.prompt_report import BlockComposition
     from muniment.operations.memory.recall_report import RecallPlane, RecallRanking, RecallScope
     from muniment.operations.memory.selection import ItemFilter, ItemSelection
-    from muniment.operations.notebook.decide import ProposalVerdict
+    from muniment.operations.notebook.decide_report import ProposalVerdict
     from muniment.operations.notebook.list_proposals import ProposalFilter
     from muniment.operations.notebook.policy_requests import MemorySelector
     from muniment.operations.provenance.derivations import Derivation
@@ -174,7 +174,7 @@ _HOMES = {
     "MemorySelector": "muniment.operations.notebook.policy_requests",
     "PolicyAction": "muniment.events.memory_governance",
     "ProposalFilter": "muniment.operations.notebook.list_proposals",
-    "ProposalVerdict": "muniment.operations.notebook.decide",
+    "ProposalVerdict": "muniment.operations.notebook.decide_report",
     "InvalidateItem": "muniment.memory.amendment",
     "InvalidityGround": "muniment.events.memory_items",
     "ItemFilter": "muniment.operations.memory.selection",

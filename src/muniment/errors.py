@@ -76,8 +76,7 @@ class MunimentError(Exception):
         what, _, advice = (type(self).__doc__ or "").partition("\n")[0].rstrip(".").partition("; ")
         where = None if self.at is None or self.at in what else self.at
         told = ": ".join(part for part in (self.code, what, where, self._why()) if part is not None)
-        counts, offer = self._counts(), self._offer()
-        told += (f" ({counts})" if counts else "") + (f" ({offer})" if offer else "")
+        told += "".join(f" ({each})" for each in (self._counts(), self._offer()) if each)
         return told + (f"; {advice}" if advice else "")
 
     def _why(self) -> str | None:
@@ -98,8 +97,8 @@ class MunimentError(Exception):
         """Return the error as plain data, the same on every transport: code, kind, message and the known facts."""
         facts = {"at": self.at, "problem": self.problem, "limit": self.limit, "found": self.found}
         known: dict[str, str | int | list[str]] = {name: fact for name, fact in facts.items() if fact is not None}
-        offered = {"choices": list(self.choices)} if self.choices else {}
-        return {"code": self.code, "kind": str(self.kind), "message": str(self), **known, **offered}
+        known |= {"choices": list(self.choices)} if self.choices else {}
+        return {"code": self.code, "kind": str(self.kind), "message": str(self), **known}
 
 
 # --- requests and cursors -------------------------------------------------------------------------------------------
@@ -166,10 +165,10 @@ class FileUnavailable(MunimentError):
     @classmethod
     def because(cls, fault: OSError | ValueError, *, at: str) -> FileUnavailable:
         """Return the error for a fault of the operating system; an impossible path counts as not found."""
-        for kind, problem in cls._PROBLEMS.items():
-            if isinstance(fault, kind):
-                return cls(at=at, problem=problem)
-        return cls(at=at, problem="not_accessible")
+        known = [problem for kind, problem in cls._PROBLEMS.items() if isinstance(fault, kind)]
+        error = cls(at=at, problem=[*known, "not_accessible"][0])
+        error.path = fault.filename if isinstance(fault, OSError) and isinstance(fault.filename, str) else None
+        return error
 
     _PROBLEMS: ClassVar[dict[type[Exception] | tuple[type[Exception], ...], str]] = {
         (FileNotFoundError, NotADirectoryError, ValueError): "not_found",
@@ -221,7 +220,7 @@ class UnknownConversation(MunimentError):
 
 
 class UnknownPlace(MunimentError):
-    """No such turn, message, part, field or memory item; check the ids with `transcripts replay` or `memory list`."""
+    """No such turn, message, part, field, item, proposal, skill or registry; check its id in a list or a replay."""
 
     code = "transcript.unknown_place"
     kind = Kind.MISSING
@@ -384,6 +383,7 @@ class Conflict(MunimentError):
 
     code = "log.conflict"
     kind = Kind.CONFLICT
+    counts = "expected {limit}, found {found}"
 
 
 # --- backups, archives, models and tables ---------------------------------------------------------------------------

@@ -71,6 +71,7 @@ PHRASES: dict[str, str] = {
     "names_missing": "names are missing from the index",
     "no_duration": "not a duration",
     "no_moment": "not a date or time",
+    "no_skill_name": "the name of a skill begins with a prefix",
     "no_such_entry": "the keyring has no such entry",
     "no_terminal": "no terminal to ask for the passphrase",
     "nobody_to_ask": "no terminal to ask",
@@ -103,6 +104,7 @@ PHRASES: dict[str, str] = {
     "root": "the root hash does not match",
     "root_rotated": "the root key was rotated: use the new one",
     "rotated_meanwhile": "keys were rotated in the meantime",
+    "says_nothing": "names nothing: name a subject, a kind, a topic, a conversation or a scope, or ask for everything",
     "seal": "the seal of the log does not match",
     "several_statements": "more than one statement",
     "shape": "wrong shape",
@@ -120,5 +122,6 @@ PHRASES: dict[str, str] = {
     "value_misplaced": "value is missing or not accepted",
     "versions": "versions of the key do not match",
     "waiting_writes": "its last changes wait in a write-ahead log that cannot be read there",
+    "without_subject": "a pattern with `*` needs a subject",
     "without_term": "no word to search for",
 }

@@ -462,26 +462,6 @@ def test_a_conversation_is_named_by_place_wherever_it_comes_first(verb: tuple[st
     filled.must(*verb, "order-LF-20418", "--channel", "web-chat")
 
 
-@pytest.mark.parametrize("operation", catalogue(), ids=lambda operation: operation.path)
-def test_the_help_shows_a_complete_call_on_a_page_of_80_columns(operation: Operation, shell: Shell) -> None:
-    verb = operation.name.replace("_", "-")
-    told = shell.must(operation.group, verb, "--help").out
-    required = [field for field in fields_of(operation.request, SHARED) if field.required]
-    assert ("At least:" in told) == bool(required or operation.upload)
-    _, _, example = told.partition("At least:")
-    assert all(len(line) <= 80 for line in example.splitlines())
-    words = example.replace("\\\n", " ").split()
-    assert words[:3] == ["muniment", operation.group, verb] or not example
-    assert all(field.name.upper() in words or f"--{field.name.replace('_', '-')}" in words for field in required)
-
-
-def test_the_first_help_shows_what_to_try(shell: Shell) -> None:
-    told = shell.must("--help").out
-    assert "muniment transcripts replay" in told
-    assert "..." not in told.partition("Commands:")[2]
-    assert "1 a check found something wrong" in " ".join(told.split())
-
-
 def test_turns_are_committed_from_lines_of_json_and_the_latest_are_shown(filled: Shell) -> None:
     """A file of a turn on each line, with blank lines or without, or one list."""
     lines = [

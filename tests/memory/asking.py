@@ -8,9 +8,9 @@ from muniment.governance.views import View
 from muniment.memory.amendment import (
     Amendment,
 )
-from muniment.operations.memory.amend import AmendReport
+from muniment.operations.memory.amend_report import AmendReport
 from muniment.operations.memory.candidate_decisions import RememberedCandidate
-from muniment.operations.memory.forget import ForgetReport
+from muniment.operations.memory.forget_report import ForgetReport
 from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.selection import ItemSelection
 from muniment.operations.memory.shown_item import ShownItem

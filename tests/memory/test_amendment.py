@@ -77,7 +77,7 @@ def test_what_changes_nothing_is_told(amendment: Amendment) -> None:
 @pytest.mark.parametrize("amendment", [each for each, _ in REVISIONS if each not in IDLE])
 def test_only_an_item_in_use_is_amended_and_only_a_retired_one_restored(amendment: Amendment) -> None:
     restores = isinstance(amendment, RestoreItem)
-    assert refusal_of(item(), amendment) is (AmendRefusal.NOT_RETIRED if restores else None)
+    assert refusal_of(item(), amendment) is (AmendRefusal.NOTHING_CHANGED if restores else None)
     out = item(retired=Retirement.SUPERSEDED)
     assert refusal_of(out, amendment) is (None if restores else AmendRefusal.NOT_IN_USE)
     gone = item(None, retired=Retirement.FORGOTTEN)

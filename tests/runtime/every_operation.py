@@ -17,7 +17,8 @@ from muniment.operations.attachments import AttachmentPlace
 from muniment.operations.conversations.activity import TimeRange
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.memory.forget_targets import ForgetTarget
-from muniment.operations.notebook.decide import ProposalVerdict
+from muniment.operations.notebook.decide_report import ProposalVerdict
+from muniment.operations.notebook.policy_requests import MemorySelector
 from muniment.operations.provenance.derivations import Derivation
 from muniment.operations.redactions.found_places import SoughtText
 from muniment.operations.transcripts.redact import Passage
@@ -30,6 +31,8 @@ from tests.worlds import key_of
 
 NO_PATH = "no\0path"  # of a file that can be neither read nor written
 SHARED = ArchiveScope(kind=ScopeKind.SHARED)
+
+ALL_MEMORY = MemorySelector(everything=True)
 
 
 def with_files(runtime: Runtime) -> dict[str, Callable[[], Any]]:
@@ -62,7 +65,7 @@ def about_notebooks(runtime: Runtime) -> dict[str, Callable[[], Any]]:
     """Return a call of every operation that governs memory."""
     notebook = runtime.notebook
     return {
-        "notebook.set_policy": lambda: notebook.set_policy(PolicyAction.PAUSE, "why", "who"),
+        "notebook.set_policy": lambda: notebook.set_policy(PolicyAction.PAUSE, "why", "who", ALL_MEMORY),
         "notebook.policies": notebook.policies,
         "notebook.propose": lambda: notebook.propose([candidate("A", topic="t", id="p-1")], "why", "who"),
         "notebook.proposals": lambda: notebook.proposals(SUBJECT, View.HOST_UI),

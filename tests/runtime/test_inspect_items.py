@@ -15,7 +15,7 @@ from muniment.governance.views import View
 from muniment.memory.amendment import CorrectItem, InvalidateItem, PinItem, RestoreItem, SupersedeItem
 from muniment.memory.item_rules import ITEM_RULES
 from muniment.operations.memory.forget_targets import ForgetTarget
-from muniment.operations.notebook.decide import ProposalVerdict
+from muniment.operations.notebook.decide_report import ProposalVerdict
 from muniment.operations.notebook.policy_requests import MemorySelector
 from muniment.projections.inspection.findings import FindingKind
 from tests.archives.documents import exported, imported, of_subject

@@ -320,7 +320,7 @@ def test_a_correction_is_a_revision_with_who_and_why(world: World) -> None:
     preview = amend(world, "i-1", CorrectItem(text="Lives in Bergen"), dry_run=True)
     assert (preview.accepted, preview.changed, texts(world)) == (False, False, ["Lives in Oslo"])
     done = amend(world, "i-1", CorrectItem(text="Lives in Bergen", confidence=0.5))
-    assert (done.accepted, done.former_revision, done.revision, done.in_prompts) == (True, 0, 1, True)
+    assert (done.accepted, done.former_revision, done.revision, done.was_in_prompts) == (True, 0, 1, True)
     again = amend(world, "i-1", CorrectItem(text="Lives in Bergen"))
     assert (again.accepted, again.changed, again.reason) == (True, False, "nothing_changed")
     detail = world.runtime.memory.show("i-1", View.RAW_OWNER)

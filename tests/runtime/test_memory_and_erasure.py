@@ -199,7 +199,8 @@ def test_a_second_person_confirms_exactly_this(world: World) -> None:
 
 
 def follow(world: World, action: PolicyAction = PolicyAction.FOLLOW, **selector: Any) -> bool:
-    return world.runtime.notebook.set_policy(action, "house rules", OPERATOR, MemorySelector(**selector)).changed
+    asked = MemorySelector(**(selector or {"everything": True}))
+    return world.runtime.notebook.set_policy(action, "house rules", OPERATOR, asked).changed
 
 
 def test_a_policy_lets_items_follow_every_erasure_of_their_turns(world: World) -> None:
@@ -226,7 +227,7 @@ def test_a_policy_holds_for_retention_too(world: World) -> None:
 def test_who_sets_such_a_policy_may_erase_and_asks_a_second_person(world: World) -> None:
     limited = world.runtime.restricted(Access(effects=frozenset({Effect.READ, Effect.APPEND}))).notebook
     with pytest.raises(AccessDenied):
-        limited.set_policy(PolicyAction.FOLLOW, "why", OPERATOR)
+        limited.set_policy(PolicyAction.FOLLOW, "why", OPERATOR, MemorySelector(everything=True))
     with pytest.raises(InvalidInput):
         follow(world, subject=SUBJECT, topic="x")
     world.runtime.approvals.require([GuardedAct.ERASE], "two persons", OPERATOR)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from muniment.events.changes import Transition
 from muniment.events.memory_governance import PolicyAction
 from muniment.governance.views import View
-from muniment.operations.notebook.decide import ProposalVerdict
+from muniment.operations.notebook.decide_report import ProposalVerdict
 from muniment.operations.notebook.policy_requests import MemorySelector
 from muniment.projections.inspection.findings import FindingKind
 from tests.memory.asking import remember

@@ -25,7 +25,7 @@ from muniment.governance.views import View
 from muniment.memory.amendment import CorrectItem, SupersedeItem
 from muniment.memory.candidate import ItemAudience
 from muniment.operations.memory.forget_targets import ForgetTarget
-from muniment.operations.memory.import_notes import MemoryImport
+from muniment.operations.memory.imported_notes import MemoryImport
 from muniment.operations.memory.selection import ItemFilter
 from muniment.operations.memory.shown_item import ShownItem
 from muniment.transports.cli.folders import write_folder

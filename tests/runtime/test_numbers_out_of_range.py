@@ -110,7 +110,7 @@ PLACES: dict[str, list[Callable[[int], dict[str, Any]]]] = {
         lambda n: {"subject": "anna", "view": "host_ui", "selection": {"as_of_ms": n}},
     ],
     "memory.show": [lambda n: {"item": "i-1", "view": "host_ui", "as_of_ms": n}],
-    "notebook.set_policy": [lambda n: {"action": "pause", "until_ms": n, **WHY}],
+    "notebook.set_policy": [lambda n: {"action": "pause", "selector": {"everything": True}, "until_ms": n, **WHY}],
     "notebook.propose": [
         lambda n: {"candidates": [{**STATEMENT, "observed_ms": n}], "rationale": "why", "requester": "who"},
     ],

@@ -26,8 +26,15 @@ PAUSE, SUPPRESS = PolicyAction.PAUSE, PolicyAction.SUPPRESS
 
 
 def set_policy(world: World, action: PolicyAction, until_ms: int | None = None, **selector: Any) -> MemoryPolicyReport:
-    asked = MemorySelector(**selector)
+    asked = MemorySelector(**(selector or {"everything": True}))
     return world.runtime.notebook.set_policy(action, "asked for", OPERATOR, asked, until_ms)
+
+
+def test_nobody_stops_all_memory_by_leaving_something_out(world: World) -> None:
+    for asked in (MemorySelector(), MemorySelector(everything=True, kind="task")):
+        with pytest.raises(InvalidInput):
+            world.runtime.notebook.set_policy(SUPPRESS, "asked for", OPERATOR, asked)
+    assert world.runtime.notebook.set_policy(SUPPRESS, "asked for", OPERATOR, MemorySelector(everything=True)).changed
 
 
 def in_force(world: World) -> list[str]:
@@ -177,7 +184,7 @@ def test_a_caller_for_one_subject_governs_that_one_alone(world: World) -> None:
     assert set_policy(world, PAUSE).changed
     bob = world.runtime.restricted(Access(subject="bob")).notebook
     assert [policy.policy for policy in bob.policies().policies] == [mine.policy]
-    for refused in (MemorySelector(), MemorySelector(subject=ADA)):
+    for refused in (MemorySelector(everything=True), MemorySelector(subject=ADA)):
         with pytest.raises(AccessDenied):
             bob.set_policy(PolicyAction.RESUME, "why", "bob", refused)
     with pytest.raises(AccessDenied):

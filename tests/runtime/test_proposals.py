@@ -16,7 +16,7 @@ from muniment.memory.candidate import ItemAudience, ItemSource, Ruling
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.selection import ItemFilter
-from muniment.operations.notebook.decide import DecideReport, ProposalVerdict
+from muniment.operations.notebook.decide_report import DecideReport, ProposalVerdict
 from muniment.operations.notebook.list_proposals import ProposalFilter, ShownProposal
 from muniment.operations.notebook.propose import ProposedCandidate
 from tests.laws.every_key import Keys, opened_by, sealed_values
@@ -79,7 +79,8 @@ def test_accepting_goes_through_the_path_of_any_candidate(world: World) -> None:
     before = size(world)
     for verdict in ProposalVerdict:
         again = decide(world, told.proposal, verdict)
-        assert (again.changed, again.reason, size(world)) == (False, "already_decided", before)
+        said = "already_decided" if verdict is ACCEPT else "decided_otherwise"
+        assert (again.changed, again.reason, size(world)) == (False, said, before)
 
 
 def test_a_proposal_is_judged_by_the_state_in_which_it_is_accepted(world: World) -> None:

@@ -366,6 +366,11 @@ def description_of(kind: Any) -> str:
     return next((mark.description for mark in extras_of(kind) if isinstance(mark, Meta) and mark.description), "")
 
 
+def example_of(kind: Any) -> Any:
+    """Return the example that `Meta` gives of a type, as plain data; None where there is none."""
+    return next((mark.examples[0] for mark in extras_of(kind) if isinstance(mark, Meta) and mark.examples), None)
+
+
 def time_kind_of(kind: Any) -> TimeKind | None:
     """Return what a number of milliseconds is, as `Meta` says; None for any other type."""
     for mark in extras_of(kind):

@@ -19,9 +19,10 @@ from muniment.events.memory_items import (
 )
 from muniment.memory.candidate import ItemAudience, ItemSource, Share
 from muniment.memory.fold import MemoryItem
+from muniment.memory.governance_rules import is_weak_procedure
 from muniment.memory.kinds import WHOLE
 from muniment.memory.likeness import normalised
-from muniment.memory.skills import DisableSkill, EditSkill, EnableSkill, SkillChange, WithdrawItem
+from muniment.memory.skills import DisableSkill, EditSkill, EnableSkill, RetireItem, SkillChange
 
 
 class CorrectItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="correct"):
@@ -116,12 +117,12 @@ class AmendRefusal(StrEnum):
 
     TARGET_NOT_FOUND = "target_not_found"
     NOT_IN_USE = "not_in_use"
-    NOT_RETIRED = "not_retired"
     NOTHING_CHANGED = "nothing_changed"
     PRIVATE_TARGET = "private_target"
     SLOT_TAKEN = "slot_taken"
     SOURCE_HIDDEN = "source_hidden"
     NEEDS_FEEDBACK = "needs_feedback"
+    WEAK_SKILL = "weak_skill"
 
 
 AnyChange = Amendment | SkillChange
@@ -150,7 +151,7 @@ def retirement_of(amendment: AnyChange) -> Retirement | None:
             return Retirement.RESTORED
         case InvalidateItem():
             return Retirement.INVALIDATED
-        case WithdrawItem():
+        case RetireItem():
             return Retirement.WITHDRAWN
         case _:
             return None
@@ -190,8 +191,8 @@ def refusal_of(item: MemoryItem, amendment: AnyChange) -> AmendRefusal | None:
     if item.text is None or not item.is_item:
         return AmendRefusal.TARGET_NOT_FOUND
     if isinstance(amendment, RestoreItem):
-        return AmendRefusal.NOT_RETIRED if item.is_active else None
-    if isinstance(amendment, WithdrawItem) and not item.is_active:
+        return AmendRefusal.NOTHING_CHANGED if item.is_active else None
+    if isinstance(amendment, RetireItem) and not item.is_active:
         return AmendRefusal.NOTHING_CHANGED
     if not item.is_active:
         return AmendRefusal.NOT_IN_USE
@@ -199,10 +200,19 @@ def refusal_of(item: MemoryItem, amendment: AnyChange) -> AmendRefusal | None:
         return AmendRefusal.PRIVATE_TARGET
     if isinstance(amendment, SupersedeItem) and item.plane is MemoryPlane.TOOL_EXPERIENCE:
         return AmendRefusal.NEEDS_FEEDBACK
+    if item.plane is MemoryPlane.RUNTIME_SKILL and _makes_it_weak(amendment):
+        return AmendRefusal.WEAK_SKILL
     if isinstance(amendment, SupersedeItem):
         return AmendRefusal.NOTHING_CHANGED if normalised(amendment.text) == normalised(item.text) else None
     revision = None if isinstance(amendment, RefreshItem) else revision_of(amendment, 0)
     return AmendRefusal.NOTHING_CHANGED if revision is not None and _is_idle(item, revision) else None
+
+
+def _makes_it_weak(amendment: AnyChange) -> bool:
+    """Tell whether a skill would have a procedure that is refused of a candidate."""
+    words = new_words(amendment)
+    text = words.get("procedure", words.get("text"))
+    return text is not None and is_weak_procedure(text)
 
 
 def _is_idle(item: MemoryItem, revision: Revision) -> bool:

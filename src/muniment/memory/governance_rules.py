@@ -43,10 +43,13 @@ def steps_of(procedure: str) -> int:
     return sum(1 for sentence in _STEP_END.split(procedure) if sentence.strip())
 
 
+def is_weak_procedure(text: str) -> bool:
+    """Tell whether a text has too few steps, or is too short, for a skill."""
+    return steps_of(text) < STEPS_MIN or len(text.strip()) < SKILL_CHARS_MIN
+
+
 def _is_weak(candidate: Candidate) -> bool:
-    if candidate.plane is not MemoryPlane.RUNTIME_SKILL:
-        return False
-    return steps_of(candidate.text) < STEPS_MIN or len(candidate.text.strip()) < SKILL_CHARS_MIN
+    return candidate.plane is MemoryPlane.RUNTIME_SKILL and is_weak_procedure(candidate.text)
 
 
 def is_formatted(text: str) -> bool:

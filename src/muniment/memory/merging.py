@@ -88,7 +88,8 @@ def _was_forgotten(incoming: Incoming, item: MemoryItem) -> bool:
     return item.retired is Retirement.FORGOTTEN and bool(incoming.sources) and incoming.sources <= rested
 
 
-def _says_the_same(incoming: Incoming, item: MemoryItem) -> bool:
+def says_the_same(incoming: Incoming, item: MemoryItem) -> bool:
+    """Tell whether an item has the same text, apart from case and blanks."""
     return item.text is not None and normalised(incoming.text) == normalised(item.text)
 
 
@@ -99,7 +100,7 @@ def _has_the_same_words(incoming: Incoming, item: MemoryItem) -> bool:
 # In this order (LT-08, WC-05); nothing applies: the candidate takes the place of the item.
 MERGE_RULES: tuple[MergeRule, ...] = (
     MergeRule(lambda _, item: not item.is_active, MergeOutcome.RECORDED, MergeReason.FREE_SLOT),
-    MergeRule(_says_the_same, MergeOutcome.DUPLICATE, MergeReason.SAME_TEXT),
+    MergeRule(says_the_same, MergeOutcome.DUPLICATE, MergeReason.SAME_TEXT),
     MergeRule(_has_the_same_words, MergeOutcome.DUPLICATE, MergeReason.SAME_WORDS),
     MergeRule(
         lambda incoming, item: incoming.observed_ms < item.meta.observed_ms, MergeOutcome.REFUSED, MergeReason.OLDER

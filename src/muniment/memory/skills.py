@@ -37,11 +37,11 @@ class DisableSkill(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Offer a skill to nobody, and leave it as it is."""
 
 
-class WithdrawItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="withdraw"):
+class RetireItem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="retire"):
     """Retire an item that is no longer wanted; it can be restored."""
 
 
-SkillChange = EditSkill | EnableSkill | DisableSkill | WithdrawItem
+SkillChange = EditSkill | EnableSkill | DisableSkill | RetireItem
 
 
 class SkillStatus(StrEnum):

@@ -90,6 +90,8 @@ def limit_of_replay(limit: int) -> int:
 
 def check_limit(limit: int, limit_max: int) -> None:
     """Refuse a list of nothing, and one that is longer than any."""
+    if limit == 0:
+        raise InvalidInput(at="limit", problem="not_positive", found=limit)
     if not 1 <= limit <= limit_max:
         raise InvalidInput(at="limit", problem="out_of_range", limit=limit_max, found=limit)
 

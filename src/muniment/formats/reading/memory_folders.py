@@ -19,7 +19,7 @@ from muniment.formats.reading.source_files import LINK, NO_FILE, name_of, text_o
 FILES_MAX = 5000  # of a folder
 LASTING = frozenset({"memory.md", "user.md"})  # names in lower case
 DAYS, ENDING = "memory", ".md"
-TOO_MANY_FILES = "too_many_files"
+TOO_MANY_FILES, NO_MEMORY_FILES = "too_many_files", "no_memory_files"
 
 
 class MemoryFile(NamedTuple):
@@ -39,7 +39,10 @@ def memory_files(given: Sequence[BinaryIO | Path]) -> Iterator[MemoryFile]:
         try:
             if one.is_dir():
                 with directory_beneath(one) as opened:
-                    yield from _in_folder(opened)
+                    nothing = MemoryFile(text_of(Path(one.name)), None, NO_MEMORY_FILES)
+                    files = _in_folder(opened)
+                    yield next(files, nothing)
+                    yield from files
             else:
                 with one.open("rb") as file:
                     yield MemoryFile(text_of(Path(one.name)), file.read(FILE_BYTES_MAX + 1))

@@ -20,6 +20,7 @@ from muniment.operations.conversations.listed import (
     list_conversations,
 )
 from muniment.operations.conversations.resolve import ResolvedConversation, resolve
+from muniment.operations.examples import TIME_RANGE, TITLE
 from muniment.operations.parameters import InChannel, InConversation, ListedTurns, OneConversation, PageCursor
 
 ALL = ConversationFilter()
@@ -61,7 +62,9 @@ class ConversationGroup(Group):
     @operation(Effect.READ, family=Family.LISTING)
     def activity(
         self,
-        ranges: Annotated[list[TimeRange], Meta(description="Ranges of time, sorted and without overlap.")],
+        ranges: Annotated[
+            list[TimeRange], Meta(description="Ranges of time, sorted and without overlap.", examples=[[TIME_RANGE]])
+        ],
         channel: InChannel = None,
         conversation: OneConversation = None,
         lifecycle: ListedTurns = LifecycleFilter.ACTIVE,
@@ -94,7 +97,8 @@ class ConversationGroup(Group):
         self,
         conversation: InConversation,
         title: Annotated[
-            str | None, Meta(description="Title, at most 1,024 bytes; empty: none. Without it: stays.")
+            str | None,
+            Meta(description="Title, at most 1,024 bytes; empty: none. Without it: stays.", examples=[TITLE]),
         ] = None,
         tags: Annotated[
             list[str] | None, Meta(description="All tags, at most 32; may be repeated. Without it: they stay.")

@@ -18,7 +18,7 @@ from muniment.operations.lifecycle.receipts import Receipts, receipts_of
 from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.lifecycle.retention import RetentionPolicies, RetentionReport, apply_policies, set_policy
 from muniment.operations.lifecycle.review import review_request
-from muniment.operations.lifecycle.scope import Scope
+from muniment.operations.lifecycle.scope import OneScope, Scope
 from muniment.operations.lifecycle.transition import request_transition
 from muniment.operations.parameters import DryRun, EraseAfter, InConversation, KeepAtLeast, Requester, Why, requested
 
@@ -69,7 +69,7 @@ class Lifecycle(Group):
     )
     def erase(
         self,
-        scope: Annotated[Scope, Meta(description="What to erase: exactly one thing.")],
+        scope: Annotated[OneScope, Meta(description="What to erase: exactly one thing.")],
         reason: Why,
         requester: Requester,
         with_memory: WithItems = False,
@@ -94,7 +94,7 @@ class Lifecycle(Group):
     def review(
         self,
         action: Annotated[Action, Meta(description="The transition or hold to preview.")],
-        scope: Annotated[Scope, Meta(description="What it is about: exactly one thing.")],
+        scope: Annotated[OneScope, Meta(description="What it is about: exactly one thing.")],
         with_memory: WithItems = False,
     ) -> LifecycleReport:
         """Preview a transition, an erasure or a hold, and show what is in force, without doing anything.
@@ -109,7 +109,7 @@ class Lifecycle(Group):
     @operation(Effect.ADMIN, family=Family.LIFECYCLE, idempotent=True)
     def hold(
         self,
-        scope: Annotated[Scope, Meta(description="What to hold: exactly one thing.")],
+        scope: Annotated[OneScope, Meta(description="What to hold: exactly one thing.")],
         reason: Why,
         requester: Requester,
     ) -> LifecycleReport:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -14,6 +16,7 @@ from muniment.governance.detection.detection import NOWHERE
 from muniment.governance.profiles import Budget, Ceiling
 from muniment.governance.slices import RedactionItem, cut, hidden_references
 from muniment.governance.views import View
+from muniment.operations.not_done import AnsweredRequest
 from muniment.operations.provenance.derived_refs import DerivedRef
 from muniment.projections.transcript import ReadTurn
 
@@ -118,7 +121,7 @@ class RefusedErasure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     proof: str | None = None
 
 
-class LifecycleReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class LifecycleReport(AnsweredRequest, Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a request did. `clipped`: lists were cut at a limit or budget; the counts are whole.
 
     It is about `conversation`, `subject` or `whole_space`; what is about several conversations lists them. Host
@@ -164,6 +167,11 @@ class LifecycleReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     position: int | None = None
     receipt: ErasureReceipt | None = None
     budget_applied: list[BudgetApplied] = []
+
+    def words(self) -> Iterator[str | None]:
+        """Yield that something was left as it is: kept, or not readable any more."""
+        yield "kept" if self.kept_turns or self.kept_items else None
+        yield "unreadable" if self.unreadable_turns else None
 
 
 class ReportLists:

@@ -21,6 +21,7 @@ from muniment.events.identity import (
 )
 from muniment.events.memory_items import MemoryPlane
 from muniment.log.port import StreamHead
+from muniment.operations.examples import SCOPE
 
 
 class Scope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -85,6 +86,9 @@ class Scope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
         if self.key is None or self.message is not None:
             raise InvalidInput(at="scope" if self.key is None else "scope.message", problem="not_taken")
         return self.key
+
+
+OneScope = Annotated[Scope, Meta(examples=[SCOPE])]
 
 
 class NotebookKey(Struct, frozen=True, kw_only=True):

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from msgspec import Struct
-
 from muniment.declaration.session import Session
 from muniment.errors import Conflict, InvalidInput
-from muniment.events.changes import LifecycleRequest
 from muniment.events.memory_items import ItemRetired, ItemRevised, Retirement, RevisionAction
 from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
 from muniment.memory.amendment import (
     AmendRefusal,
-    AnyChange,
     InvalidateItem,
     RestoreItem,
     SupersedeItem,
@@ -24,6 +18,7 @@ from muniment.memory.amendment import (
     revision_of,
 )
 from muniment.memory.fold import MemoryItem
+from muniment.operations.memory.amend_report import AmendReport, AskedAmendment
 from muniment.operations.memory.item_changes import retire_item, revise_item
 from muniment.operations.memory.item_sources import Derived, derived_from, owned_by
 from muniment.operations.memory.item_writes import ItemsOfRun, record_item, record_run
@@ -31,36 +26,6 @@ from muniment.operations.memory.kept_amendment import kept_amendment
 from muniment.operations.memory.prepared_items import PreparedItem, Writing
 from muniment.operations.memory.source_phases import SourcePhases
 from muniment.operations.memory.successors import prepared_successor, require_shown
-
-
-class AmendReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of an amendment. One that is not accepted has a reason and changed nothing.
-
-    `former_revision` and `revision` are the numbers before and after; `position` is that of the event, `successor`
-    the id of the new item. `in_prompts` tells whether projections for prompts have to be made again.
-    """
-
-    accepted: bool
-    changed: bool
-    dry_run: bool
-    amendment: str
-    target: str
-    reason: AmendRefusal | None = None
-    former_revision: int | None = None
-    revision: int | None = None
-    position: int | None = None
-    successor: str | None = None
-    in_prompts: bool = False
-
-
-class AskedAmendment(NamedTuple):
-    """One change of one item: who asks and why, and the revision that the caller has seen, if it matters."""
-
-    item: str
-    amendment: AnyChange
-    request: LifecycleRequest
-    expected: int | None = None
-    run: str | None = None
 
 
 def amend(session: Session, asked: AskedAmendment, *, dry_run: bool) -> AmendReport:
@@ -181,5 +146,5 @@ def _report(
         revision=None if item is None else item.revision + revises,
         position=position,
         successor=successor,
-        in_prompts=item is not None and item.is_in_prompts,
+        was_in_prompts=item is not None and item.is_in_prompts,
     )

@@ -44,7 +44,12 @@ class RememberedCandidate(Struct, frozen=True, kw_only=True, omit_defaults=True)
     @property
     def would_change(self) -> bool:
         """Whether recording it would change anything."""
-        return self.decision is Ruling.ACCEPT and self.item is None
+        return self.is_accepted and self.item is None
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether it is remembered, from now on or from before."""
+        return self.decision is Ruling.ACCEPT
 
 
 class CandidateDecisions:

@@ -7,8 +7,6 @@ coming back from the same evidence.
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 from muniment.declaration.session import Session
 from muniment.events.changes import LifecycleRequest, TurnSpan
 from muniment.events.identity import SubjectId, check_name
@@ -18,32 +16,18 @@ from muniment.memory.likeness import normalised
 from muniment.operations.approvals.gate import GuardedAct, GuardedRequest
 from muniment.operations.lifecycle.destroy import destroy_turns
 from muniment.operations.lifecycle.guard import judged_turns
-from muniment.operations.lifecycle.report import ErasureReceipt
 from muniment.operations.lifecycle.scope import NotebookKey, StreamKey
 from muniment.operations.lifecycle.targets import TurnsTarget, spans_of
+from muniment.operations.memory.forget_report import (
+    AMBIGUOUS,
+    CONFIRMATION_DIFFERS,
+    CONFIRMATION_REQUIRED,
+    KEPT,
+    TARGET_NOT_FOUND,
+    ForgetReport,
+)
 from muniment.operations.memory.forget_targets import ForgetTarget, items_meant, proposals_behind
 from muniment.operations.memory.item_changes import stream_of
-
-TARGET_NOT_FOUND, AMBIGUOUS = "target_not_found", "ambiguous"
-CONFIRMATION_REQUIRED, CONFIRMATION_DIFFERS, KEPT = "confirmation_required", "confirmation_differs", "kept"
-
-
-class ForgetReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of a request to forget. One that is not accepted has a reason, and changed nothing.
-
-    `items` are the ids of the items that match, `kept` those of them that a hold keeps. `token` confirms a query, once:
-    it is bound to the query and to what matched it.
-    """
-
-    accepted: bool
-    changed: bool
-    dry_run: bool
-    items: list[str]
-    kept: list[str] = []
-    reason: str | None = None
-    token: str | None = None
-    position: int | None = None
-    receipt: ErasureReceipt | None = None
 
 
 def forget(
@@ -78,7 +62,7 @@ def forget(
         if streams[item.id] == judgements.turns.head.stream and held.span.includes(item.number)
     ]
     token = _token(session, subject, target, items)
-    refusal = _refusal(target, items, kept, token)
+    refusal = _refusal(target, items, kept, token, dry_run=dry_run)
     report = ForgetReport(
         accepted=False,
         changed=False,
@@ -105,16 +89,17 @@ def forget(
     )
 
 
-def _refusal(target: ForgetTarget, items: list[MemoryItem], kept: list[str], token: str) -> str | None:
-    """Return why nothing is forgotten, or None."""
+def _refusal(
+    target: ForgetTarget, items: list[MemoryItem], kept: list[str], token: str, *, dry_run: bool
+) -> str | None:
+    """Return why nothing is forgotten, or None; a dry run of a query gives the token that it takes."""
     if not items:
         return TARGET_NOT_FOUND
     if target.turn is not None and sum(item.is_item for item in items) > 1:
         return AMBIGUOUS
-    if target.words is not None and target.token is None:
-        return CONFIRMATION_REQUIRED
-    if target.words is not None and target.token != token:
-        return CONFIRMATION_DIFFERS
+    is_confirmed = target.words is None or (dry_run and target.token is None)
+    if not is_confirmed and target.token != token:
+        return CONFIRMATION_REQUIRED if target.token is None else CONFIRMATION_DIFFERS
     return KEPT if len(kept) == len(items) else None
 
 

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput
 from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationId, TurnId, check_name
-from muniment.events.memory_items import MemoryPlane
+from muniment.events.memory_items import ItemKind, MemoryPlane
 from muniment.log.port import Reader
 from muniment.memory.fold import MemoryItem
 from muniment.memory.kinds import NAMED_PLANES, kind_named
@@ -53,7 +53,7 @@ class ForgetTarget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """Refuse a target that says too little or too much."""
         given = [name for name in BESIDE if getattr(self, name) is not None]
         if len(given) != 1:
-            raise InvalidInput(at="target", problem="not_one_of_these" if given else "missing_field")
+            raise InvalidInput(at="target", problem="not_one_of_these" if given else "missing_field", choices=[*BESIDE])
         for main, others in BESIDE.items():
             for name in others:
                 if main not in given and getattr(self, name) is not None:
@@ -109,7 +109,7 @@ def _slot(session: Session, subject: str, target: ForgetTarget, topic: str) -> b
     """Return the slot that a target names: by its topic, or in a plane of named items by the name."""
     kind = kind_named(target.kind or "")
     if kind is None:
-        raise InvalidInput(at="target.kind", problem="unknown")
+        raise InvalidInput(at="target.kind", problem="unknown_word", choices=[*ItemKind])
     name = topic if target.plane in NAMED_PLANES else None
     return session.space.notebooks.slot_name(ItemGroup(subject, target.plane, kind), topic, name)
 

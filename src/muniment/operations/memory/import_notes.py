@@ -15,16 +15,16 @@ from typing import BinaryIO
 from msgspec import Struct
 from msgspec.structs import replace
 
-from muniment.declaration.operation import JudgedReport
 from muniment.declaration.session import Session
-from muniment.errors import InvalidInput, Kind, LimitExceeded
+from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.identity import SubjectId, check_given
 from muniment.formats.reading.memory_folders import MemoryFile, memory_files
-from muniment.formats.reading.memory_notes import FlawedNote, NotedStatement, memory_notes
+from muniment.formats.reading.memory_notes import NotedStatement, memory_notes
 from muniment.memory.candidate import Candidate
 from muniment.memory.merging import MergeReason
 from muniment.operations.memory.candidate_checks import check_candidate
 from muniment.operations.memory.candidate_decisions import ALREADY_RECORDED
+from muniment.operations.memory.imported_notes import ImportedNotes, MemoryImport, RefusedStatement
 from muniment.operations.memory.noted_candidates import candidate_of, known_outcome
 from muniment.operations.memory.remember import remember
 
@@ -38,47 +38,6 @@ COUNTED_AS: dict[str, str] = {
     MergeReason.SAME_TEXT: DUPLICATES,
     MergeReason.SAME_WORDS: DUPLICATES,
 }
-
-
-class RefusedStatement(Struct, frozen=True, kw_only=True):
-    """A statement that became no item: where it begins, and why."""
-
-    line: int
-    reason: str
-
-
-class ImportedNotes(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of a file: its statements are `recorded`, were there before (`duplicates`), or are `refused`.
-
-    `unread` says why the whole file was not read. `refused_lines` and `flaws` list the first 100 of their kind;
-    `not_understood` counts all lines that are no statement.
-    """
-
-    name: str
-    statements: int = 0
-    recorded: int = 0
-    duplicates: int = 0
-    refused: int = 0
-    not_understood: int = 0
-    unread: str | None = None
-    refused_lines: list[RefusedStatement] = []
-    flaws: list[FlawedNote] = []
-
-
-class MemoryImport(JudgedReport, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of each file, in their order, and of all statements; of a dry run, what would become of them."""
-
-    dry_run: bool
-    recorded: int
-    duplicates: int
-    refused: int
-    not_understood: int
-    files: list[ImportedNotes]
-
-    @property
-    def verdict(self) -> Kind | None:
-        """Say that something is wrong where a file was not read."""
-        return Kind.INVALID if any(file.unread is not None for file in self.files) else None
 
 
 class NotesImport(Struct, frozen=True, kw_only=True):

@@ -22,10 +22,14 @@ from muniment.governance.views import View
 from muniment.memory.amendment import Amendment
 from muniment.memory.candidate import Candidate
 from muniment.memory.tool_registry import RegistryReference
-from muniment.operations.memory.amend import AmendReport, AskedAmendment, amend
-from muniment.operations.memory.forget import ForgetReport, forget
+from muniment.operations.examples import AMENDMENT, CANDIDATE, FORGET_TARGET
+from muniment.operations.memory.amend import amend
+from muniment.operations.memory.amend_report import AmendReport, AskedAmendment
+from muniment.operations.memory.forget import forget
+from muniment.operations.memory.forget_report import ForgetReport
 from muniment.operations.memory.forget_targets import ForgetTarget
-from muniment.operations.memory.import_notes import MemoryImport, NotesImport, import_notes
+from muniment.operations.memory.import_notes import NotesImport, import_notes
+from muniment.operations.memory.imported_notes import MemoryImport
 from muniment.operations.memory.journal import OnDay, journal
 from muniment.operations.memory.list_items import ItemDetail, ListedItems, list_items, show_item
 from muniment.operations.memory.prompt_report import AskedBlock, BlockComposition, PromptBlock
@@ -61,7 +65,7 @@ class MemoryGroup(Group):
     @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True)
     def remember(
         self,
-        candidates: Annotated[list[Candidate], Meta(description="What to remember.")],
+        candidates: Annotated[list[Candidate], Meta(description="What to remember.", examples=[[CANDIDATE]])],
         requester: Requester,
         run: Annotated[str | None, Meta(description="Name of the run that found it; recorded.")] = None,
         dry_run: DryRun = False,
@@ -165,7 +169,7 @@ class MemoryGroup(Group):
     def amend(
         self,
         item: ItemId,
-        amendment: Annotated[Amendment, Meta(description="What to change.")],
+        amendment: Annotated[Amendment, Meta(description="What to change.", examples=[AMENDMENT])],
         reason: Why,
         requester: Requester,
         expected: Annotated[
@@ -179,8 +183,8 @@ class MemoryGroup(Group):
 
         What changes nothing is accepted and appends nothing. Otherwise appends `item.revised`, or `item.retired` where
         the item goes out of use or comes back; a successor is recorded in the same step. An unknown or forgotten item
-        is not accepted, with reason `target_not_found`. Of two at once, one wins. Raises `log.conflict` when the item
-        has another revision than `expected`, and `request.invalid`.
+        is not accepted, with reason `target_not_found`. Of two at once, one wins. Raises `log.conflict` when
+        the item has another revision than `expected`, and `request.invalid`.
         """
         check_given(("item", item), ("run", run))
         request = requested(self._session, reason, requester)
@@ -239,15 +243,16 @@ class MemoryGroup(Group):
     def forget(
         self,
         subject: Annotated[SubjectId, Meta(description="Subject of the items.")],
-        target: Annotated[ForgetTarget, Meta(description="What to forget.")],
+        target: Annotated[ForgetTarget, Meta(description="What to forget.", examples=[FORGET_TARGET])],
         reason: Why,
         requester: Requester,
         dry_run: DryRun = False,
     ) -> ForgetReport:
         """Destroy what memory items say, with all their revisions, permanently.
 
-        By id, by slot, by a turn that an item rests on, or by words; by words it takes the token of a dry run. Returns
-        the receipt of the erasure. Items that a hold keeps stay. Appends `item.retired` with reason `erase`. A
+        By id, by slot, by a turn that an item rests on, or by words. By words it takes two calls: a dry run lists what
+        matches and returns a token, the second call passes it. Returns the receipt of the erasure. Items that a hold
+        keeps stay, and are listed. Appends `item.retired` with reason `erase`. A
         forgotten item is neither listed nor shown, and does not come back from the same turns. The turns themselves
         stay: `lifecycle erase` erases them. Raises `request.invalid`, `access.denied`, `approval.needed`.
         """

@@ -8,10 +8,9 @@ of the items that give way to it, and the record of the run are one transaction;
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from muniment.declaration.session import Session
@@ -32,15 +31,20 @@ from muniment.operations.memory.prepared_items import (
     Writing,
     prepared_item,
 )
+from muniment.operations.not_done import AnsweredRequest
 from muniment.space.space import Space
 
 
-class RememberReport(Struct, frozen=True, kw_only=True):
+class RememberReport(AnsweredRequest, frozen=True, kw_only=True, omit_defaults=False):
     """What became of each candidate, in their order; `recorded` of them are new items."""
 
     dry_run: bool
     recorded: int
     candidates: list[RememberedCandidate]
+
+    def words(self) -> Iterator[str | None]:
+        """Yield what was decided about each candidate."""
+        yield from (candidate.decision for candidate in self.candidates)
 
 
 def remember(

@@ -12,10 +12,12 @@ from muniment.events.identity import Count, SubjectId, check_name
 from muniment.events.memory_governance import PolicyAction
 from muniment.kernel.times import MOMENT
 from muniment.memory.candidate import Candidate
-from muniment.operations.notebook.decide import DecideReport, ProposalVerdict, decide
+from muniment.operations.examples import CANDIDATE, MEMORY_SELECTOR
+from muniment.operations.notebook.decide import decide
+from muniment.operations.notebook.decide_report import DecideReport, ProposalVerdict
 from muniment.operations.notebook.list_proposals import ListedProposals, ProposalFilter, ProposalPage, list_proposals
 from muniment.operations.notebook.policy_requests import (
-    EVERYTHING,
+    UNSAID,
     MemoryPolicyReport,
     MemorySelector,
     PoliciesInForce,
@@ -49,7 +51,9 @@ class NotebookGroup(Group):
         action: Annotated[PolicyAction, Meta(description="What the policy does, or what ends one.")],
         reason: Why,
         requester: Requester,
-        selector: Annotated[MemorySelector, Meta(description="What it is about. Without it: all memory.")] = EVERYTHING,
+        selector: Annotated[
+            MemorySelector, Meta(description="What it is about; it has to say something.", examples=[MEMORY_SELECTOR])
+        ] = UNSAID,
         until_ms: Annotated[
             Count | None, Meta(description="When it ends by itself. Without it: never.", extra=MOMENT)
         ] = None,
@@ -60,8 +64,9 @@ class NotebookGroup(Group):
         `notebook.propose`; `resume` ends pauses of the same selector, and `lift` suppressions. Items that `follow`
         matches are erased with the last turn that they rest on; `keep` ends that. Nothing that exists is deleted now,
         and amendments by hand go on. `follow` takes the right to erase, and a second person where erasures do. Appends
-        `memory_policy.set`. A pattern with `*` takes a subject, and is destroyed when that is erased. Raises
-        `request.invalid`, `access.denied`, `approval.needed`.
+        `memory_policy.set`. A selector that says nothing is refused: all memory takes `everything`. A pattern with `*`
+        takes a subject, and is destroyed when that is erased. Raises `request.invalid`, `access.denied`,
+        `approval.needed`.
         """
         request = requested(self._session, reason, requester)
         return set_policy(self._session, asked_policy(self._session, action, selector, until_ms, request))
@@ -82,7 +87,7 @@ class NotebookGroup(Group):
     @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True)
     def propose(
         self,
-        candidates: Annotated[list[Candidate], Meta(description="What should be remembered.")],
+        candidates: Annotated[list[Candidate], Meta(description="What should be remembered.", examples=[[CANDIDATE]])],
         rationale: Annotated[str, Meta(description="Why; for those who decide. At most 4,096 bytes.")],
         requester: Requester,
         dry_run: DryRun = False,

@@ -50,7 +50,7 @@ NOTHING_IN_FORCE, ALREADY_IN_FORCE = "nothing_in_force", "already_in_force"
 
 
 class MemorySelector(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a policy is about. What is left out is not looked at; without anything it is about all memory of the space.
+    """What a policy is about. What is left out is not looked at; all memory of the space takes `everything`.
 
     `topic` is compared as slots compare topics; `*` in it stands for any text, and takes a `subject`.
     """
@@ -65,9 +65,18 @@ class MemorySelector(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         Channel | None, Meta(description="Channel of the conversation. Without it: the default channel.")
     ] = None
     scope: Annotated[ItemScope | None, Meta(description="Statements that hold for this.")] = None
+    everything: Annotated[bool, Meta(description="All memory of the space, of every subject.")] = False
+
+    def check(self) -> None:
+        """Refuse a selector that says nothing: nobody stops all memory by leaving something out."""
+        is_about_some = self != MemorySelector(everything=self.everything)
+        if not is_about_some and not self.everything:
+            raise InvalidInput(at="selector", problem="says_nothing")
+        if is_about_some and self.everything:
+            raise InvalidInput(at="selector.everything", problem="not_taken")
 
 
-EVERYTHING = MemorySelector()
+UNSAID = MemorySelector()
 
 
 class MemoryPolicyReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -128,6 +137,7 @@ def asked_policy(
     session: Session, action: PolicyAction, selector: MemorySelector, until_ms: int | None, request: LifecycleRequest
 ) -> AskedPolicy:
     """Return a policy that somebody asks for, checked."""
+    selector.check()
     if selector.topic is not None and (action is PolicyAction.FOLLOW or ENDS.get(action) is PolicyAction.FOLLOW):
         raise InvalidInput(at="selector.topic", problem="not_taken")
     if until_ms is not None and action in {*ENDS, PolicyAction.FOLLOW}:
@@ -136,7 +146,7 @@ def asked_policy(
         raise InvalidInput(at="until_ms", problem="past")
     kind = None if selector.kind is None else kind_named(selector.kind)
     if selector.kind is not None and kind is None:
-        raise InvalidInput(at="selector.kind", problem="unknown")
+        raise InvalidInput(at="selector.kind", problem="unknown_word", choices=[*ItemKind])
     for name in ("subject", "conversation", "channel"):
         check_given((f"selector.{name}", getattr(selector, name)))
     if selector.channel is not None and selector.conversation is None:

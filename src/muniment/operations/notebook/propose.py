@@ -20,12 +20,12 @@ from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
 from muniment.memory.candidate import ACCEPTED, Candidate, Ruling
 from muniment.memory.fold import MemoryItem
-from muniment.memory.likeness import normalised
-from muniment.memory.merging import MergeReason, sources_of
+from muniment.memory.merging import MergeReason, says_the_same, sources_of
 from muniment.operations.memory.candidate_checks import check_candidates
 from muniment.operations.memory.candidate_decisions import CandidateDecisions
 from muniment.operations.memory.item_writes import UnrecordedEntry, record_entry
 from muniment.operations.memory.prepared_items import PreparedItem, Undecided, Writing, prepared_item
+from muniment.operations.not_done import AnsweredRequest
 from muniment.space.space import Space
 
 ALREADY_PROPOSED = "already_proposed"
@@ -48,12 +48,16 @@ class ProposedCandidate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     policy: str | None = None
 
 
-class ProposeReport(Struct, frozen=True, kw_only=True):
+class ProposeReport(AnsweredRequest, frozen=True, kw_only=True, omit_defaults=False):
     """What became of each candidate, in their order; `proposed` of them are new proposals."""
 
     dry_run: bool
     proposed: int
     candidates: list[ProposedCandidate]
+
+    def words(self) -> Iterator[str | None]:
+        """Yield what would be decided about each candidate."""
+        yield from (candidate.decision for candidate in self.candidates)
 
 
 def propose(
@@ -105,8 +109,7 @@ def _judged(
         if there.retired is Retirement.FORGOTTEN and prepared.incoming.sources <= sources_of(there.meta.evidence):
             reason = MergeReason.FORGOTTEN.value
             return ProposedCandidate(changed=False, decision=Ruling.REFUSE, reason=reason)
-        is_open = there.retired is Retirement.PROPOSED and there.text is not None
-        if is_open and normalised(there.text or "") == normalised(prepared.content.text):
+        if there.retired is Retirement.PROPOSED and says_the_same(prepared.incoming, there):
             return _already(there)
     return told
 

@@ -21,6 +21,7 @@ from muniment.memory.undoing import Undoing, UndoObstacle, undoing
 from muniment.operations.memory.item_changes import retire_item, revise_item
 from muniment.operations.memory.item_sources import owned_by
 from muniment.operations.memory.source_phases import SourcePhases
+from muniment.operations.not_done import AnsweredRequest
 from muniment.space.space import Space
 
 
@@ -31,7 +32,7 @@ class UndoConflict(Struct, frozen=True, kw_only=True):
     reason: UndoObstacle
 
 
-class UndoReport(Struct, frozen=True, kw_only=True):
+class UndoReport(AnsweredRequest, frozen=True, kw_only=True, omit_defaults=False):
     """What became of what a run did. `requests` counts what is on record of the run: 0 for an unknown one.
 
     `retired` are the ids of items that went out of use, `restored` of those that are in use again, `reverted` of those
@@ -46,6 +47,11 @@ class UndoReport(Struct, frozen=True, kw_only=True):
     restored: list[str]
     reverted: list[str]
     conflicts: list[UndoConflict]
+
+    def words(self) -> Iterator[str | None]:
+        """Yield that nothing is on record of the run, or that something is left as it is."""
+        yield None if self.requests else "target_not_found"
+        yield "kept" if self.conflicts else None
 
 
 class ToUndo(NamedTuple):

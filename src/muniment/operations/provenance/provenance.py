@@ -14,6 +14,7 @@ from muniment.declaration.operation import Effect, Family, Group, operation
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, LimitExceeded
 from muniment.ledger.ledger import Writer
+from muniment.operations.examples import DERIVATION
 from muniment.operations.provenance.derivations import (
     Derivation,
     Positions,
@@ -43,7 +44,9 @@ class Provenance(Group):
     @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True, request="RecordDerivationsRequest")
     def record(
         self,
-        derivations: Annotated[list[Derivation], Meta(description="What was derived from what.")],
+        derivations: Annotated[
+            list[Derivation], Meta(description="What was derived from what.", examples=[[DERIVATION]])
+        ],
     ) -> DerivationReport:
         """Record that memory items were derived from turns of this space.
 

@@ -15,8 +15,10 @@ from muniment.events.changes import LifecycleRequest
 from muniment.events.identity import SubjectId
 from muniment.governance.views import View
 from muniment.memory.amendment import RestoreItem, amendment_name
-from muniment.memory.skills import DisableSkill, EditSkill, EnableSkill, SkillChange, SkillStatus, WithdrawItem
-from muniment.operations.memory.amend import AmendReport, AskedAmendment, amend, unknown_target
+from muniment.memory.skills import DisableSkill, EditSkill, EnableSkill, RetireItem, SkillChange, SkillStatus
+from muniment.operations.examples import SKILL_EDIT
+from muniment.operations.memory.amend import amend, unknown_target
+from muniment.operations.memory.amend_report import AmendReport, AskedAmendment
 from muniment.operations.parameters import Requester, ThroughView, Why, requested
 from muniment.operations.skills.mounted_skills import MountedSkills, mounted
 from muniment.operations.skills.skill_lookup import check_skill, lineage_of, present_skill
@@ -71,7 +73,9 @@ class SkillGroup(Group):
         self,
         subject: OfSubject,
         name: SkillName,
-        edit: Annotated[EditSkill, Meta(description="What to say instead; what is not given stays.")],
+        edit: Annotated[
+            EditSkill, Meta(description="What to say instead; what is not given stays.", examples=[SKILL_EDIT])
+        ],
         reason: Why,
         requester: Requester,
         expected: Expected = None,
@@ -79,8 +83,8 @@ class SkillGroup(Group):
         """Say a runtime skill in other words: procedure, title, topic or summary.
 
         Appends `item.revised`; a repeat appends nothing. An unknown skill is not accepted, with reason
-        `target_not_found`. Raises `log.conflict` when the skill has another revision than `expected`, `request.invalid`
-        and `request.limit_exceeded`.
+        `target_not_found`. Raises `log.conflict` when the skill has another revision than
+        `expected`, `request.invalid` and `request.limit_exceeded`.
         """
         request = requested(self._session, reason, requester)
         return self._change(subject, name, edit, request, expected)
@@ -108,7 +112,7 @@ class SkillGroup(Group):
 
         Appends `item.retired`; a repeat appends nothing. `memory forget` destroys a skill. Raises `request.invalid`.
         """
-        return self._change(subject, name, WithdrawItem(), requested(self._session, reason, requester))
+        return self._change(subject, name, RetireItem(), requested(self._session, reason, requester))
 
     @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True, request="RestoreSkillRequest")
     def restore(self, subject: OfSubject, name: SkillName, reason: Why, requester: Requester) -> AmendReport:

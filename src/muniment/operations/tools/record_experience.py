@@ -6,6 +6,8 @@ of the item, with links from the turns that it rests on now, in the same transac
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -28,6 +30,7 @@ from muniment.operations.memory.item_sources import Derived, append_links
 from muniment.operations.memory.item_writes import record_item
 from muniment.operations.memory.prepared_items import EVIDENCE_HIDDEN, PreparedItem, Writing
 from muniment.operations.memory.source_phases import SourcePhases
+from muniment.operations.not_done import AnsweredRequest
 from muniment.operations.tools.feedback import PreparedExperience, RefusedFeedback
 from muniment.space.space import Space
 
@@ -50,12 +53,16 @@ class ToolVerdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
     observations: Observations = Observations()
 
 
-class FeedbackReport(Struct, frozen=True, kw_only=True):
+class FeedbackReport(AnsweredRequest, frozen=True, kw_only=True, omit_defaults=False):
     """What became of feedback, tool by tool; `changed` counts the tools of which there is experience now."""
 
     dry_run: bool
     changed: int
     tools: list[ToolVerdict]
+
+    def words(self) -> Iterator[str | None]:
+        """Yield what was decided about each tool; what is deferred was kept, until it is repeated."""
+        yield from (tool.decision for tool in self.tools if tool.decision is not Ruling.DEFER)
 
 
 def recorded_feedback(

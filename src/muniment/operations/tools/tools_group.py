@@ -12,6 +12,7 @@ from muniment.events.identity import SubjectId, check_name
 from muniment.governance.views import View
 from muniment.memory.experience import ToolFeedback
 from muniment.memory.tool_registry import RegistryReference, RegistrySnapshot
+from muniment.operations.examples import FEEDBACK, REGISTRY, SNAPSHOT
 from muniment.operations.memory.prepared_items import Writing
 from muniment.operations.parameters import DryRun, Requester, ThroughView, Why, requested
 from muniment.operations.tools.feedback import check_feedback, prepared_feedback
@@ -42,7 +43,9 @@ class ToolGroup(Group):
     @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True, request="RegisterToolsRequest")
     def register(
         self,
-        snapshot: Annotated[RegistrySnapshot, Meta(description="All tools of the registry, without schemas.")],
+        snapshot: Annotated[
+            RegistrySnapshot, Meta(description="All tools of the registry, without schemas.", examples=[SNAPSHOT])
+        ],
         requester: Requester,
     ) -> RegistryReport:
         """Record which tools a host has, in place of what was registered under the same id.
@@ -82,7 +85,9 @@ class ToolGroup(Group):
     def feedback(
         self,
         subject: Annotated[SubjectId, Meta(description="Subject whose memory keeps the experience.")],
-        feedback: Annotated[ToolFeedback, Meta(description="What was observed, and in which turns.")],
+        feedback: Annotated[
+            ToolFeedback, Meta(description="What was observed, and in which turns.", examples=[FEEDBACK])
+        ],
         requester: Requester,
         dry_run: DryRun = False,
     ) -> FeedbackReport:
@@ -108,7 +113,8 @@ class ToolGroup(Group):
         subject: Annotated[SubjectId, Meta(description="Subject whose experience is asked for.")],
         view: ThroughView = View.MODEL_CONTEXT,
         registries: Annotated[
-            list[RegistryReference], Meta(description="Registries that the host has. Without any: all that are there.")
+            list[RegistryReference],
+            Meta(description="Registries that the host has. Without any: all that are there.", examples=[[REGISTRY]]),
         ] = [],  # noqa: B006 - a request is frozen
     ) -> ToolHints:
         """Return what experience says of the tools that a host has. A hint authorises nothing; the host executes.

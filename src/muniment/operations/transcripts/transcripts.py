@@ -11,6 +11,7 @@ from muniment.declaration.session import Session
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
 from muniment.operations.context import Composition, Context, PromptRequest, Shape, compose_context
+from muniment.operations.examples import ATTRIBUTE, TURN
 from muniment.operations.parameters import (
     DryRun,
     InConversation,
@@ -45,7 +46,7 @@ class Transcripts(Group):
     @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True)
     def commit(
         self,
-        turn: DeliveredTurn,
+        turn: Annotated[DeliveredTurn, Meta(examples=[TURN])],
     ) -> CommitReceipt:
         """Commit one delivered turn; returns when it is durable.
 
@@ -61,7 +62,7 @@ class Transcripts(Group):
     @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True)
     def commit_many(
         self,
-        turns: DeliveredTurns,
+        turns: Annotated[DeliveredTurns, Meta(examples=[[TURN]])],
     ) -> BatchReceipt:
         """Commit several delivered turns in one atomic step; returns when all of them are durable.
 
@@ -215,7 +216,7 @@ class Transcripts(Group):
     def annotate(
         self,
         conversation: InConversation,
-        attributes: Attributes,
+        attributes: Annotated[Attributes, Meta(examples=[[ATTRIBUTE]])],
         dry_run: DryRun = False,
         idempotency_key: Annotated[
             str | None, Meta(description="Your name for this write; recorded, and suppresses nothing.")

@@ -52,7 +52,7 @@ def _exit_codes() -> str:
     """Return the exit codes for the help, from the table that documents them."""
     rows = [line.strip("| ").split(" | ") for line in (endings or "").splitlines() if line.startswith("| ")]
     failures = "; ".join(f"{code} {why}" for code, why in rows[1:])
-    held = "1 a check found something wrong (a verdict, not an error)"
+    held = "1 a check found something wrong, or not all was done (a verdict, not an error)"
     return f"Exit codes: 0 success; {held}; {failures}; 130 interrupted; 141 pipe closed."
 
 

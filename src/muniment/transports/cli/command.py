@@ -39,6 +39,7 @@ from muniment.transports.cli.fields import (
     word_for,
 )
 from muniment.transports.cli.folders import hand_over_folder
+from muniment.transports.cli.json_text import laid_out
 from muniment.transports.cli.opening import opened
 from muniment.transports.cli.output import page_on, require_writable, write_csv, write_json, write_private
 from muniment.transports.cli.plain_page import OutputPage
@@ -87,18 +88,26 @@ def command_of(operation: Operation, name: str | None = None) -> click.Command:
         params=[*parameters_of(fields if upload is None else [upload, *fields]), *own, *door_options()],
         help=f"{operation.summary}\n\n{operation.description}",
         short_help=operation.summary,
-        epilog=example_of(operation, fields if upload is None else [upload, *fields]),
+        epilog=call_of(operation, fields if upload is None else [upload, *fields]),
     )
     command.operation, command.fields, command.upload = operation, fields, upload
     return command
 
 
-def example_of(operation: Operation, fields: list[Field]) -> str | None:
-    """Return the shortest call of an operation that is complete; None when its name alone is."""
-    if not any(field.required for field in fields):
-        return None
+def call_of(operation: Operation, fields: list[Field]) -> str | None:
+    """Return the shortest call of an operation that is complete, and what is in its files, for the help.
+
+    None when its name alone is a complete call, and there are no files.
+    """
+    files = [field for field in fields if field.read is not None and field.example is not None]
+    told = [_shortest_call(operation, fields)] if any(field.is_shown for field in fields) else []
+    told += [f"The FILE of {field.flag}, for example:\n\n\b\n{laid_out(field.example, indent=2)}" for field in files]
+    return "\n\n".join(told) or None
+
+
+def _shortest_call(operation: Operation, fields: list[Field]) -> str:
     words = [field.name.upper() for field in fields[:1] if field.required]
-    words += [f"--{field.name.replace('_', '-')} {word_for(field)}" for field in fields[1:] if field.required]
+    words += [f"--{field.name.replace('_', '-')} {word_for(field)}" for field in fields[len(words) :] if field.is_shown]
     verb = operation.name.replace("_", "-")
     call = wrap(f"muniment {operation.group} {verb} {' '.join(words)}", EXAMPLE_COLUMNS, break_on_hyphens=False)
     return "At least:\n\n\b\n  " + " \\\n      ".join(call)
@@ -119,7 +128,9 @@ class Verb(click.Command):
             request = bound(operation, json_of(self.fields, _with_format(self.fields, typed)))
         except InvalidInput as refused:
             if refused.problem == "missing_field":
-                raise Misfit(refused.at, refused.problem, ctx=ctx) from None  # the help shows a complete call
+                members = [field for field in self.fields if field.path[:-1] == (refused.at,)]
+                offered = [] if any(field.required for field in members) else [field.flag for field in members]
+                raise Misfit(refused.at, refused.problem, choices=offered, ctx=ctx) from None  # the help has a call
             raise
         if MANNERS[operation.effect].destroys and not typed["yes"] and not typed.get("dry_run"):
             _ask(door, operation, request)

@@ -11,12 +11,13 @@
 | 8 | exhausted: over a limit, or the disk is full |
 
 0 is success, 130 an interrupt, 141 a closed pipe. 1 is a verdict: the command ran, and what it checked is not sound,
-not complete or not as expected (a check of health, an import with refused lines, a replay); the report says what.
+not complete or not as expected (a check of health, an import with refused lines, a replay), or something that it was
+asked for was not done (a hold keeps turns, a candidate is refused); the report says what.
 
 With `--json` the error is the document on standard output, `{"error": {...}}`, as `MunimentError.report` gives it in
 Python; without it, a sentence on standard error. Neither quotes what was typed or what is stored; only a hint on
-standard error may repeat the path of the store, of the key file or of the pin, or name conversations that the caller
-may list.
+standard error may repeat the path of a file, of the store or of the pin, or name conversations that the caller may
+list.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from muniment.errors import InvalidInput, Kind, MunimentError, StatementInvalid, UnknownConversation
+from muniment.errors import InvalidInput, Kind, MunimentError, StatementInvalid, UnknownConversation, UnknownPlace
 
 EXIT_CODES: dict[Kind, int] = {
     Kind.INVALID: 2,
@@ -49,8 +50,18 @@ HINTS: dict[str, str] = {
 }
 
 
+# what an unknown place is -> the command that lists those that there are
+LISTS: dict[str, str] = {
+    "item": "memory list",
+    "proposal": "notebook proposals",
+    "name": "skills list",
+    "registry": "tools list",
+    "turn": "transcripts replay",
+    "message": "transcripts replay",
+}
 # code of an error that knows a file or directory -> what to do about it
 PATH_HINTS: dict[str, str] = {
+    "file.unavailable": "The file is {path}.",
     "store.missing": "No store at {path}, or no such space in it. The first commit or import creates both.",
     "store.former_life": "To keep this life of the log, too, delete the pin and open the store again: rm {quoted}",
     "store.rolled_back": "To give up what is missing, delete the pin and open the store again: rm {quoted}",
@@ -85,6 +96,8 @@ def hint_of(error: MunimentError, named: Mapping[str, str]) -> str:
         return PATH_HINTS[error.code].format(path=told, quoted=shlex.quote(told))
     if isinstance(error, StatementInvalid):
         return on_one_line(error.explanation)
+    if isinstance(error, UnknownPlace) and error.at in LISTS:
+        return f"`muniment {LISTS[error.at]}` shows those that there are."
     return HINTS.get(error.problem or error.code, "")
 
 

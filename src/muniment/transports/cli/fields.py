@@ -38,7 +38,7 @@ from click.shell_completion import CompletionItem
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo
 
-from muniment.declaration.operation import TEXT_FILE, description_of, extras_of, time_kind_of
+from muniment.declaration.operation import TEXT_FILE, description_of, example_of, extras_of, time_kind_of
 from muniment.errors import FileUnavailable, InvalidInput, LimitExceeded
 from muniment.events.binding import REQUEST_BYTES_MAX, parse_json
 from muniment.events.identity import parse_spelled
@@ -63,7 +63,10 @@ EXAMPLES: dict[TimeKind, str] = {
 
 
 class Field(NamedTuple):
-    """A value that can be typed: where it goes in the request, and how it is read from text."""
+    """A value that can be typed: where it goes in the request, and how it is read from text.
+
+    `example` is one from the declaration; an option that is not required and has one is part of the shortest call.
+    """
 
     path: tuple[str, ...]
     required: bool
@@ -73,6 +76,12 @@ class Field(NamedTuple):
     read: Callable[[str], Any] | None = None
     many: bool = False
     time: TimeKind | None = None
+    example: Any = None
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the shortest call has it."""
+        return self.required or (self.example is not None and self.read is None)
 
     @property
     def name(self) -> str:
@@ -106,7 +115,9 @@ def upload_field(name: str, description: str, *, several: bool = False) -> Field
 def _flattened(kind: type[Struct], outer: FieldInfo) -> Iterator[Field]:
     """Yield the fields of a struct as if they were some of the request; none where one of them cannot be typed so."""
     fields = [
-        _field((outer.name, info.name), info, required=outer.required and info.required)
+        _field((outer.name, info.name), info, required=outer.required and info.required)._replace(
+            example=(example_of(outer.type) or {}).get(info.name)
+        )
         for info in msgspec.structs.fields(kind)
     ]
     if not any(field.read is _list_of for field in fields):
@@ -116,7 +127,8 @@ def _flattened(kind: type[Struct], outer: FieldInfo) -> Iterator[Field]:
 def _field(path: tuple[str, ...], info: FieldInfo, *, required: bool) -> Field:
     """Return how one value is typed."""
     kind, default = _bare(info.type), None if info.default is NODEFAULT else info.default
-    plain = Field(path, required, default, kind, description_of(info.type), time=time_kind_of(info.type))
+    about = description_of(info.type)
+    plain = Field(path, required, default, kind, about, time=time_kind_of(info.type), example=example_of(info.type))
     if _is_scalar(kind):
         return plain._replace(read=_text_of) if TEXT_FILE in extras_of(info.type) else plain
     if (word := _word_of(kind)) is not None:
@@ -375,6 +387,9 @@ def _list_of(path: str) -> msgspec.Raw:
     if data.lstrip()[:1] not in (b"[", b""):
         data = b"[" + b",".join([line for line in data.split(b"\n") if line.strip()]) + b"]"
     return parse_json(data, msgspec.Raw, limit=REQUEST_BYTES_MAX + 2)
+
+
+JSON_FILES = (_json_of, _list_of)  # how a value is read from a file of JSON
 
 
 def _text_of(path: str) -> str:

@@ -8,14 +8,18 @@ from typing import Any
 from msgspec import Struct
 
 from muniment.events.identity import short_message_id, spelled
+from muniment.formats.reading.memory_folders import NO_MEMORY_FILES
 from muniment.memory.tool_registry import RegistryProblem
+from muniment.operations.memory.imported_notes import MemoryImport
 from muniment.operations.memory.list_items import ItemDetail, ItemRevision, ListedItems
 from muniment.operations.memory.prompt_report import PromptBlock
 from muniment.operations.memory.recall_report import HitEvidence, RecallHit, Recollection
 from muniment.operations.memory.shown_item import ShownItem
 from muniment.operations.notebook.list_proposals import ListedProposals
+from muniment.operations.subjects.inspect_memory import MemoryInspection
 from muniment.transports.cli.plain_page import OutputPage, StyledText, TextStyle, on_one_line
 from muniment.transports.cli.scalars import moment
+from muniment.transports.cli.struct_page import tell_struct
 
 INDENT = 2
 
@@ -99,7 +103,10 @@ def _tell_recollection(report: Recollection, page: OutputPage) -> None:
     if findings:
         page.line(StyledText(f"mounted skills: {findings:,} problems, see skills mounted", TextStyle.BAD))
     _tell_registries(report.registries, page)
-    page.line(StyledText(f"semantic {report.semantic}"), *[StyledText("extended")] * report.extended)
+    told = [] if report.semantic == "absent" else [StyledText(f"by meaning: {report.semantic}")]
+    told += [StyledText("the question was extended with the newest messages")] if report.extended else []
+    if told:
+        page.line(*told)
 
 
 def _tell_block(block: PromptBlock, page: OutputPage) -> None:
@@ -161,6 +168,19 @@ def _tell_components(hits: list[RecallHit], page: OutputPage) -> None:
     page.table(["hit", *names, "total"], rows, "scores")
 
 
+def _tell_import(report: MemoryImport, page: OutputPage) -> None:
+    """Write what became of each file and, of a folder without any, what was looked for."""
+    tell_struct(report, page)
+    if any(file.unread == NO_MEMORY_FILES for file in report.files):
+        page.line(StyledText("No MEMORY.md, USER.md or memory/*.md in this folder.", TextStyle.BAD))
+        page.line(StyledText("`memory journal --out DIR` writes them into DIR/<subject>: import that folder."))
+
+
+def _tell_inspection(report: MemoryInspection, page: OutputPage) -> None:
+    """Write what memory holds; which operations there are is in the help, and in `--json`."""
+    tell_struct(report, page, without=frozenset({"operations", "positions"}))
+
+
 def _tell_revision(revision: ItemRevision, page: OutputPage) -> None:
     by = "" if revision.requester is None else f"by {revision.requester}: {revision.reason}"
     successor = "" if revision.successor is None else f"by item {revision.successor}"
@@ -177,4 +197,6 @@ TELLERS: dict[type[Struct], Callable[[Any, OutputPage], None]] = {
     ItemDetail: _tell_detail,
     Recollection: _tell_recollection,
     PromptBlock: _tell_block,
+    MemoryImport: _tell_import,
+    MemoryInspection: _tell_inspection,
 }

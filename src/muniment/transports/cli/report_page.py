@@ -10,6 +10,7 @@ from msgspec import Struct
 from muniment.operations.context.prompt import Context
 from muniment.operations.transcripts.hits import SearchPage
 from muniment.transports.cli import (
+    answer_page,
     doctor_page,
     evidence_page,
     explain_page,
@@ -31,6 +32,7 @@ TELLERS: dict[type[Struct], Callable[[Any, OutputPage], None]] = {
     **explain_page.TELLERS,
     **import_page.TELLERS,
     **memory_page.TELLERS,
+    **answer_page.TELLERS,
     Context: tell_context,
     SearchPage: tell_found,
 }

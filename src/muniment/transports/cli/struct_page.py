@@ -27,10 +27,10 @@ SMALL_MEMBERS = 4
 NONE = StyledText("none", TextStyle.FAINT)
 
 
-def tell_struct(report: Struct, page: OutputPage) -> None:
+def tell_struct(report: Struct, page: OutputPage, *, without: frozenset[str] = frozenset()) -> None:
     """Write a report: its facts first, then its tables and larger members."""
     absent = _left_out_when_empty(report)
-    named = [(name, getattr(report, name)) for name in report.__struct_fields__]
+    named = [(name, getattr(report, name)) for name in report.__struct_fields__ if name not in without]
     members = [(name, value) for name, value in named if value or name not in absent]
     facts = sorted((one for one in members if _is_fact(one[1])), key=lambda one: isinstance(one[1], Struct))
     page.facts([(label(name), _fact(name, value)) for name, value in facts])
