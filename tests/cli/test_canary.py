@@ -1,6 +1,7 @@
 """The canary property: what was typed, read from a file or stored never comes back in the text of an error.
 
-A hint on standard error may name the file that could not be read, so that whoever typed it sees where it was looked for.
+A hint on standard error may name the file that could not be read, so that whoever typed it sees where it was looked
+for.
 """
 
 from __future__ import annotations
