@@ -9,7 +9,15 @@ from __future__ import annotations
 from muniment.errors import Corrupt, KeyMissing
 from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.events.memory_items import ItemMeta, NotebookOpened
-from muniment.events.records import NOTEBOOK, OPENS, AliasRecorded, ConversationOpened, EventKind, TurnMeta
+from muniment.events.records import (
+    CONVERSATION,
+    OPENS,
+    SPACE,
+    AliasRecorded,
+    ConversationOpened,
+    EventKind,
+    TurnMeta,
+)
 from muniment.kernel.digest import b64url
 from muniment.ledger.ledger import SPACE_STREAM, Ledger
 from muniment.log.port import Reader, SealedRow
@@ -89,8 +97,9 @@ class StreamChecks:
                 self._findings.of_stream(tail.stream, FindingKind.HEAD_MISSING)
             elif not tail.agrees(head):
                 self._findings.of_stream(tail.stream, FindingKind.HEAD_MISMATCH)
-            elif head.type == NOTEBOOK.type:
-                self._findings.lookups += head.names - tail.names  # those of slots; `slot_checks` looks for them
+            elif head.type not in {SPACE.type, CONVERSATION.type}:
+                # slots, which `slot_checks` looks for; and whatever the entries of a type that is not known are called
+                self._findings.lookups += head.names - tail.names
 
     def _order(self, tail: StreamTail, seen: ReadEvent) -> None:
         row, header = seen.row, seen.header
