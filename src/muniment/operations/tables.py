@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from muniment.declaration.operation import Effect, Family, Group, ResultTable, operation
+from muniment.declaration.operation import SUBJECT_AND_CHANNELS, Effect, Family, Group, ResultTable, operation
 from muniment.declaration.session import Session
 from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.views import View
@@ -56,7 +56,7 @@ class Tables(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.READ, family=Family.REPLAY, request="TablesQueryRequest")
+    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT_AND_CHANNELS, request="TablesQueryRequest")
     def query(
         self,
         sql: Annotated[str, Meta(description="One SELECT statement of SQLite.")],
@@ -80,13 +80,20 @@ class Tables(Group):
         session.access.require_view(view)
         rows = session.budget().page(limit_of_query(limit, limits.result_rows_max))
         bounds = Bounds(rows, limits.result_bytes_max, limits.statement_seconds_max)
-        tables = space.tables.of(view)
-        selected, events = tables.select(sql, bindings, bounds, limits.tables_bytes_max, session.progress)
+        with space.tables.of(view, session.access) as tables:
+            selected, events = tables.select(sql, bindings, bounds, limits.tables_bytes_max, session.progress)
         return QueryResult(
             columns=selected.columns, rows=selected.rows, events=events, view=view, is_cut=selected.is_cut
         )
 
-    @operation(Effect.READ, family=Family.SYSTEM, keyless=True, spaceless=True, request="DescribeTablesRequest")
+    @operation(
+        Effect.READ,
+        family=Family.SYSTEM,
+        heeds=SUBJECT_AND_CHANNELS,
+        keyless=True,
+        spaceless=True,
+        request="DescribeTablesRequest",
+    )
     def describe(self) -> TableDescriptions:
         """List the tables and their columns; reads nothing of the store."""
         return TableDescriptions(

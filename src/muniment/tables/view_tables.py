@@ -1,5 +1,7 @@
 """The tables of a space: one private database for each view that was asked, caught up with the log before each answer.
 
+A caller that is kept to a subject or channels gets a database of its own for each statement (decision 0191).
+
 1. Events are taken in the order of their positions and none may be missing. Turns that were committed are added; turns
    that changed are removed and added again, as the view shows them in the reader's state of the log.
 2. What else may change what is shown (an erasure, an archive, a restored log) makes the database worthless: it is
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
@@ -22,6 +25,7 @@ from muniment.events.changes import Custody, Transition, TurnSpan, span_of
 from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.events.records import EventKind
 from muniment.events.references import RefDerived
+from muniment.governance.access import Access
 from muniment.governance.detection.detection import Detection
 from muniment.governance.views import View, shown_planes
 from muniment.kernel.locks import new_lock
@@ -29,7 +33,7 @@ from muniment.ledger.ledger import SPACE_STREAM, Ledger
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.conversation import Conversation, shown_turns
 from muniment.projections.evidence_links import Reference, reference_of
-from muniment.projections.transcript import Transcript
+from muniment.projections.transcript import Transcript, no_words
 from muniment.tables.database import Bounds, PrivateDatabase, Scalar, Selected
 from muniment.tables.rows import link_row, rows_of
 
@@ -40,6 +44,7 @@ PROGRESS_STAGE = "tables"
 Progress = Callable[[str, int, int], None]
 
 TOUCHES = frozenset({EventKind.TURN_LIFECYCLE, EventKind.TURN_REDACTED})
+TO_EVERYTHING = Access()
 CUSTODY = frozenset(Custody)  # changes nothing that is shown
 REPLACES = frozenset({EventKind.ARCHIVE_IMPORTED, EventKind.SPACE_RESTORED})
 
@@ -56,8 +61,16 @@ class TouchedTurns(NamedTuple):
 class ViewTables:
     """The database of one view of a space. Thread-safe."""
 
-    def __init__(self, ledger: Ledger, transcript: Transcript, view: View, detection: Detection) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        transcript: Transcript,
+        view: View,
+        detection: Detection,
+        access: Access = TO_EVERYTHING,
+    ) -> None:
         self._ledger = ledger
+        self._access = access
         self._transcript = transcript
         self._view = view
         self._detection = detection.view(view)
@@ -154,6 +167,8 @@ class ViewTables:
                 continue
             names = self._transcript.names(row)
             key = ConversationKey(conversation=ConversationId(names.conversation), channel=Channel(names.channel))
+            if not self._access.shows_channel(key.channel):
+                continue
             conversation = Conversation(self._transcript, reader, key, stream)
             sequences = set(touched.added[stream])
             for span in touched.changed[stream]:
@@ -161,7 +176,17 @@ class ViewTables:
                 database.remove(key.channel, key.conversation, span.first, last)
                 sequences.update(range(span.first, last + 1))
             self._show(database, conversation, sorted(sequences))
-        database.add(map(link_row, touched.links))
+        database.add(link_row(link) for link in touched.links if self._shows(reader, link))
+
+    def _shows(self, reader: Reader, link: Reference) -> bool:
+        """Tell whether a link is of a turn and of a subject that the access shows."""
+        access, meta = self._access, link.meta
+        if access.subject is None:
+            return access.shows_channel(meta.source.channel)
+        head = self._transcript.head(reader, link.stream)
+        (read,) = self._transcript.page(reader, head, link.span.first, link.span.first, no_words)
+        subjects = {meta.subject, read.record.meta.actor.subject}
+        return access.shows_channel(meta.source.channel) and all(map(access.shows_subject, subjects))
 
     def _show(self, database: PrivateDatabase, conversation: Conversation, sequences: Sequence[int]) -> None:
         for first, last in _spans(sequences):
@@ -170,7 +195,8 @@ class ViewTables:
             withheld = defaultdict(list)
             for item in items:
                 withheld[item.turn].append(item)
-            database.add(row for turn in turns for row in rows_of(conversation.key, turn, withheld[turn.turn]))
+            shown = [turn for turn in turns if self._access.shows_subject(turn.actor.subject)]
+            database.add(row for turn in shown for row in rows_of(conversation.key, turn, withheld[turn.turn]))
 
 
 class SpaceTables:
@@ -179,18 +205,32 @@ class SpaceTables:
     def __init__(self, ledger: Ledger, transcript: Transcript, detection: Detection) -> None:
         self._made = partial(ViewTables, ledger, transcript, detection=detection)
         self._of_views: dict[View, ViewTables] = {}  # of those that somebody asked
+        self._apart: list[ViewTables] = []  # each for one statement of a caller that is kept to a part
         self._lock = new_lock()
 
-    def of(self, view: View) -> ViewTables:
-        """Return the tables of a view."""
+    @contextmanager
+    def of(self, view: View, access: Access = TO_EVERYTHING) -> Iterator[ViewTables]:
+        """Give the tables of a view; to an access with bounds tables of its own, which are closed after use."""
+        is_apart = bool(access.bounds)
         with self._lock:
-            if view not in self._of_views:
-                self._of_views[view] = self._made(view=view)
-            return self._of_views[view]
+            if is_apart:
+                tables = self._made(view=view, access=access)
+                self._apart.append(tables)
+            else:
+                tables = self._of_views.get(view) or self._of_views.setdefault(view, self._made(view=view))
+        try:
+            yield tables
+        finally:
+            if is_apart:
+                tables.release()
+                with self._lock:
+                    self._apart.remove(tables)
 
     def release(self) -> None:
         """Close every database."""
-        for tables in tuple(self._of_views.values()):
+        with self._lock:
+            every = [*self._of_views.values(), *self._apart]
+        for tables in every:
             tables.release()
 
 

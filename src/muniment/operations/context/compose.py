@@ -50,11 +50,11 @@ def compose_context(session: Session, request: PromptRequest) -> Context:
     composition = request.composition
     if composition.record:
         session.access.require(Effect.APPEND)
-    space, budget = session.space, session.budget()
+    budget = session.budget()
     meter = Meter(session.token_counter, composition.overhead_tokens, composition.file_tokens)
     whole = RemainingBudget(tokens=request.budget_tokens, chars=budget.rendered_chars)
     layout = Layout(request, meter, whole)
-    recent = read_recent(space, layout)
+    recent = read_recent(session, layout)
     room = layout.without(recent.system)
     reserved = whole.share(0 if request.query is None else composition.reference_percent).within(room)
     fitted = recent.fit(layout, room.without(reserved))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from muniment.declaration.operation import Document, Effect, Family, Group, SecondRight, operation
+from muniment.declaration.operation import SUBJECT_AND_CHANNELS, Document, Effect, Family, Group, SecondRight, operation
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput
 from muniment.events.changes import Action, RetentionPolicy, Transition
@@ -19,6 +19,7 @@ from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.lifecycle.retention import RetentionPolicies, RetentionReport, apply_policies, set_policy
 from muniment.operations.lifecycle.review import review_request
 from muniment.operations.lifecycle.scope import Scope
+from muniment.operations.lifecycle.seen_targets import check_bounds
 from muniment.operations.lifecycle.transition import request_transition
 from muniment.operations.parameters import DryRun, EraseAfter, InConversation, KeepAtLeast, Requester, Why, requested
 
@@ -35,7 +36,9 @@ class Lifecycle(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.ERASE, family=Family.LIFECYCLE, idempotent=True, request="TransitionRequest")
+    @operation(
+        Effect.ERASE, family=Family.LIFECYCLE, heeds=SUBJECT_AND_CHANNELS, idempotent=True, request="TransitionRequest"
+    )
     def request(
         self,
         conversation: InConversation,
@@ -56,6 +59,7 @@ class Lifecycle(Group):
         """
         self._session.check_key(conversation)
         scope = Scope(conversation=conversation.conversation, channel=conversation.channel, turn=turn)
+        check_bounds(self._session.access, scope)
         request = requested(self._session, reason, requester)
         if transition is Transition.ERASE:
             return erase(self._session, scope, request)
@@ -64,6 +68,7 @@ class Lifecycle(Group):
     @operation(
         Effect.ERASE,
         family=Family.LIFECYCLE,
+        heeds=SUBJECT_AND_CHANNELS,
         also=(SecondRight(effect=Effect.ADMIN, when="scope.whole_space"),),
         idempotent=True,
     )
@@ -86,7 +91,7 @@ class Lifecycle(Group):
         thing.
         """
         scope.check(self._session.space.name)
-        self._session.access.require_subjects(scope.subject)
+        check_bounds(self._session.access, scope)
         request = requested(self._session, reason, requester)
         return erase(self._session, scope, request, with_memory=with_memory)
 

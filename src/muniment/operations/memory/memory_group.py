@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from muniment.declaration.operation import (
+    SUBJECT,
     DocumentFolder,
     Effect,
     Family,
@@ -53,7 +54,7 @@ class MemoryGroup(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True)
+    @operation(Effect.APPEND, family=Family.COMMIT, heeds=SUBJECT, idempotent=True)
     def remember(
         self,
         candidates: Annotated[list[Candidate], Meta(description="What to remember.")],
@@ -72,7 +73,7 @@ class MemoryGroup(Group):
         """
         return remember(self._session, candidates, requester, run, dry_run=dry_run)
 
-    @operation(Effect.READ, family=Family.REPLAY, request="RecallRequest")
+    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT, request="RecallRequest")
     def recall(
         self,
         subject: Annotated[SubjectId, Meta(description="Subject whose memory is asked.")],
@@ -95,7 +96,7 @@ class MemoryGroup(Group):
         asked = AskedRecall(subject=subject, query=query, scope=scope, ranking=ranking, limit=limit)
         return recall(self._session, asked, view)
 
-    @operation(Effect.READ, family=Family.REPLAY)
+    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT)
     def list_(
         self,
         subject: Annotated[SubjectId, Meta(description="Subject of the items.")],
@@ -114,7 +115,7 @@ class MemoryGroup(Group):
         """
         return list_items(self._session, subject, selection, view, limit, after)
 
-    @operation(Effect.READ, family=Family.REPLAY)
+    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT)
     def show(self, item: ItemId, view: ThroughView, as_of_ms: AsOf = None) -> ItemDetail:
         """Show a memory item with everything that happened to it, as a view shows it.
 
@@ -123,7 +124,7 @@ class MemoryGroup(Group):
         """
         return show_item(self._session, item, view, as_of_ms)
 
-    @operation(Effect.READ, family=Family.REPLAY)
+    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT)
     def prompt(
         self,
         subject: Annotated[SubjectId, Meta(description="Subject of the items.")],
@@ -150,7 +151,7 @@ class MemoryGroup(Group):
         asked = AskedBlock(subject=subject, budget_tokens=budget_tokens, query=query, composition=composition)
         return prompt_block(self._session, asked, view)
 
-    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True, request="AmendItemRequest")
+    @operation(Effect.APPEND, family=Family.COMMIT, heeds=SUBJECT, idempotent=True, request="AmendItemRequest")
     def amend(
         self,
         item: ItemId,
@@ -176,7 +177,7 @@ class MemoryGroup(Group):
         asked = AskedAmendment(item=item, amendment=amendment, request=request, expected=expected, run=run)
         return amend(self._session, asked, dry_run=dry_run)
 
-    @operation(Effect.READ, family=Family.EXPORT, request="JournalRequest")
+    @operation(Effect.READ, family=Family.EXPORT, heeds=SUBJECT, request="JournalRequest")
     def journal(
         self,
         subject: Annotated[SubjectId, Meta(description="Subject of the items.")],
@@ -197,6 +198,7 @@ class MemoryGroup(Group):
     @operation(
         Effect.APPEND,
         family=Family.IMPORT,
+        heeds=SUBJECT,
         also=(SecondRight(effect=Effect.ADMIN),),
         idempotent=True,
         request="ImportMemoryRequest",
@@ -224,7 +226,7 @@ class MemoryGroup(Group):
         asked = NotesImport(subject=subject, requester=requester, run=run, dry_run=dry_run)
         return import_notes(self._session, sources_of(file), asked)
 
-    @operation(Effect.ERASE, family=Family.LIFECYCLE, idempotent=True, request="ForgetRequest")
+    @operation(Effect.ERASE, family=Family.LIFECYCLE, heeds=SUBJECT, idempotent=True, request="ForgetRequest")
     def forget(
         self,
         subject: Annotated[SubjectId, Meta(description="Subject of the items.")],

@@ -8,6 +8,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from muniment.declaration.operation import (
+    SUBJECT_AND_CHANNELS,
     Effect,
     Family,
     Group,
@@ -117,7 +118,7 @@ class System(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.READ, family=Family.SYSTEM, keyless=True, inspecting=True)
+    @operation(Effect.READ, family=Family.SYSTEM, heeds=SUBJECT_AND_CHANNELS, keyless=True, inspecting=True)
     def capabilities(self) -> Capabilities:
         """List every operation and view, and why it is hidden when it is not visible; and the budget in force.
 
@@ -142,7 +143,8 @@ class System(Group):
         hidden = Hidden.STATE if unsound else None
         missing = [right for right in terms.also if not access.has(right)]
         needed = [access.hiding_right(right) for right in missing if right.when is None]
-        if terms.effect not in access.effects or None in needed:
+        outside = access.missing(operation.path, terms.heeds) is not None
+        if terms.effect not in access.effects or outside or None in needed:
             hidden, policy = Hidden.ACCESS, None
         elif policy is None and needed:
             hidden, policy = Hidden.POLICY, needed[0]
