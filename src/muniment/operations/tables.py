@@ -13,6 +13,7 @@ from muniment.governance.views import View
 from muniment.operations.page import limit_of_query
 from muniment.operations.parameters import ThroughView
 from muniment.tables.database import Bounds
+from muniment.tables.shown_part import ShownPart
 from muniment.tables.table_forms import DERIVED, TABLES
 
 ROWS = 1000
@@ -80,7 +81,7 @@ class Tables(Group):
         session.access.require_view(view)
         rows = session.budget().page(limit_of_query(limit, limits.result_rows_max))
         bounds = Bounds(rows, limits.result_bytes_max, limits.statement_seconds_max)
-        with space.tables.of(view, session.access) as tables:
+        with space.tables.shown(view, ShownPart(session.access)) as tables:
             selected, events = tables.select(sql, bindings, bounds, limits.tables_bytes_max, session.progress)
         return QueryResult(
             columns=selected.columns, rows=selected.rows, events=events, view=view, is_cut=selected.is_cut

@@ -23,7 +23,7 @@ from muniment.search import bm25
 from muniment.search.conversation_rows import ConversationIndex
 from muniment.search.document_table import DocumentTable, Passages, SearchDocument, relinked, split_passages
 from muniment.search.meaning import Meaning
-from muniment.search.partitions import Partitions
+from muniment.search.partitions import MESSAGES, Partitions, partition
 from muniment.search.postings import PLACES_MAX, Postings
 from muniment.search.speakers import Speakers
 from muniment.search.terms import Tokenizer
@@ -209,6 +209,10 @@ class Index:
         rows: Rows = np.flatnonzero(self._rows.alive[span] & (self._rows["stream"][span] == stream))
         rows = rows + span.start if len(rows) else rows
         return rows if self._part is None else np.intersect1d(rows, self._part, assume_unique=True)
+
+    def of_subject(self, subject: str) -> Index:
+        """Return this index for one answer, as if there were no messages but those of a subject's turns."""
+        return self.part(self.within([partition(MESSAGES, subject)], 0))
 
     def part(self, rows: Rows) -> Index:
         """Return this index for one answer, as if there were no other documents than some, in ascending order.

@@ -24,18 +24,17 @@ from muniment.errors import Corrupt
 from muniment.events.changes import Custody, Transition, TurnSpan, span_of
 from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.events.records import EventKind
-from muniment.events.references import RefDerived
-from muniment.governance.access import Access
 from muniment.governance.detection.detection import Detection
-from muniment.governance.views import View, shown_planes
+from muniment.governance.views import View
 from muniment.kernel.locks import new_lock
 from muniment.ledger.ledger import SPACE_STREAM, Ledger
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.conversation import Conversation, shown_turns
-from muniment.projections.evidence_links import Reference, reference_of
-from muniment.projections.transcript import Transcript, no_words
+from muniment.projections.evidence_links import Reference
+from muniment.projections.transcript import Transcript
 from muniment.tables.database import Bounds, PrivateDatabase, Scalar, Selected
 from muniment.tables.rows import link_row, rows_of
+from muniment.tables.shown_part import WHOLE, ShownPart, link_of
 
 PART_EVENTS = 2000  # read in one snapshot
 SPAN_TURNS = 64  # shown at a time
@@ -44,7 +43,6 @@ PROGRESS_STAGE = "tables"
 Progress = Callable[[str, int, int], None]
 
 TOUCHES = frozenset({EventKind.TURN_LIFECYCLE, EventKind.TURN_REDACTED})
-TO_EVERYTHING = Access()
 CUSTODY = frozenset(Custody)  # changes nothing that is shown
 REPLACES = frozenset({EventKind.ARCHIVE_IMPORTED, EventKind.SPACE_RESTORED})
 
@@ -67,10 +65,10 @@ class ViewTables:
         transcript: Transcript,
         view: View,
         detection: Detection,
-        access: Access = TO_EVERYTHING,
+        part: ShownPart = WHOLE,
     ) -> None:
         self._ledger = ledger
-        self._access = access
+        self._part = part
         self._transcript = transcript
         self._view = view
         self._detection = detection.view(view)
@@ -145,9 +143,9 @@ class ViewTables:
         if row.kind in REPLACES:
             return is_new
         if row.kind == EventKind.REF_DERIVED:
-            meta = self._ledger.open(row).meta
-            if isinstance(meta, RefDerived) and meta.plane in shown_planes((self._view,)):
-                touched.links.append(reference_of(row, self._ledger.header(row)[0].about, meta))
+            link = link_of(self._ledger, row, self._view)
+            if link is not None:
+                touched.links.append(link)
         elif row.kind in TOUCHES:
             header, _ = self._ledger.header(row)
             if header.reason == Transition.ERASE and is_new:
@@ -167,7 +165,7 @@ class ViewTables:
                 continue
             names = self._transcript.names(row)
             key = ConversationKey(conversation=ConversationId(names.conversation), channel=Channel(names.channel))
-            if not self._access.shows_channel(key.channel):
+            if not self._part.conversation(key):
                 continue
             conversation = Conversation(self._transcript, reader, key, stream)
             sequences = set(touched.added[stream])
@@ -176,17 +174,7 @@ class ViewTables:
                 database.remove(key.channel, key.conversation, span.first, last)
                 sequences.update(range(span.first, last + 1))
             self._show(database, conversation, sorted(sequences))
-        database.add(link_row(link) for link in touched.links if self._shows(reader, link))
-
-    def _shows(self, reader: Reader, link: Reference) -> bool:
-        """Tell whether a link is of a turn and of a subject that the access shows."""
-        access, meta = self._access, link.meta
-        if access.subject is None:
-            return access.shows_channel(meta.source.channel)
-        head = self._transcript.head(reader, link.stream)
-        (read,) = self._transcript.page(reader, head, link.span.first, link.span.first, no_words)
-        subjects = {meta.subject, read.record.meta.actor.subject}
-        return access.shows_channel(meta.source.channel) and all(map(access.shows_subject, subjects))
+        database.add(map(link_row, self._part.links(self._transcript, reader, touched.links)))
 
     def _show(self, database: PrivateDatabase, conversation: Conversation, sequences: Sequence[int]) -> None:
         for first, last in _spans(sequences):
@@ -195,7 +183,7 @@ class ViewTables:
             withheld = defaultdict(list)
             for item in items:
                 withheld[item.turn].append(item)
-            shown = [turn for turn in turns if self._access.shows_subject(turn.actor.subject)]
+            shown = self._part.turns(turns)
             database.add(row for turn in shown for row in rows_of(conversation.key, turn, withheld[turn.turn]))
 
 
@@ -208,23 +196,28 @@ class SpaceTables:
         self._apart: list[ViewTables] = []  # each for one statement of a caller that is kept to a part
         self._lock = new_lock()
 
-    @contextmanager
-    def of(self, view: View, access: Access = TO_EVERYTHING) -> Iterator[ViewTables]:
-        """Give the tables of a view; to an access with bounds tables of its own, which are closed after use."""
-        is_apart = bool(access.bounds)
+    def of(self, view: View) -> ViewTables:
+        """Return the tables of a view."""
         with self._lock:
-            if is_apart:
-                tables = self._made(view=view, access=access)
-                self._apart.append(tables)
-            else:
-                tables = self._of_views.get(view) or self._of_views.setdefault(view, self._made(view=view))
+            if view not in self._of_views:
+                self._of_views[view] = self._made(view=view)
+            return self._of_views[view]
+
+    @contextmanager
+    def shown(self, view: View, part: ShownPart) -> Iterator[ViewTables]:
+        """Give the tables of a view; of a part of the space tables of their own, which are closed after use."""
+        if part.is_whole:
+            yield self.of(view)
+            return
+        tables = self._made(view=view, part=part)
+        with self._lock:
+            self._apart.append(tables)
         try:
             yield tables
         finally:
-            if is_apart:
-                tables.release()
-                with self._lock:
-                    self._apart.remove(tables)
+            tables.release()
+            with self._lock:
+                self._apart.remove(tables)
 
     def release(self) -> None:
         """Close every database."""

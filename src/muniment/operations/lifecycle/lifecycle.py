@@ -19,7 +19,6 @@ from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.lifecycle.retention import RetentionPolicies, RetentionReport, apply_policies, set_policy
 from muniment.operations.lifecycle.review import review_request
 from muniment.operations.lifecycle.scope import Scope
-from muniment.operations.lifecycle.seen_targets import check_bounds
 from muniment.operations.lifecycle.transition import request_transition
 from muniment.operations.parameters import DryRun, EraseAfter, InConversation, KeepAtLeast, Requester, Why, requested
 
@@ -59,7 +58,7 @@ class Lifecycle(Group):
         """
         self._session.check_key(conversation)
         scope = Scope(conversation=conversation.conversation, channel=conversation.channel, turn=turn)
-        check_bounds(self._session.access, scope)
+        scope.check_within(self._session.access)
         request = requested(self._session, reason, requester)
         if transition is Transition.ERASE:
             return erase(self._session, scope, request)
@@ -91,7 +90,7 @@ class Lifecycle(Group):
         thing.
         """
         scope.check(self._session.space.name)
-        check_bounds(self._session.access, scope)
+        scope.check_within(self._session.access)
         request = requested(self._session, reason, requester)
         return erase(self._session, scope, request, with_memory=with_memory)
 

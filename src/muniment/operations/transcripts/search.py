@@ -28,7 +28,6 @@ from muniment.operations.transcripts.search_scope import resolved_scope
 from muniment.operations.transcripts.show_hits import HitsToShow, shown_hits
 from muniment.ranking.weights import PRESETS, Weights
 from muniment.search.answer import HitOrder, SearchAnswer, answer, order_digest, searchable
-from muniment.search.partitions import MESSAGES, partition
 from muniment.search.query import parse
 
 
@@ -54,7 +53,7 @@ def search(session: Session, request: SearchRequest, cursor: str | None) -> Sear
         index, reader = caught
         embed_newest(space, view, caught)
         if session.access.subject is not None:
-            index = index.part(index.within([partition(MESSAGES, session.access.subject)], now_ms))
+            index = index.of_subject(session.access.subject)
         bound, lifetime = binding(session, reader, request.spelled()), term(now_ms)
         if cursor is None:
             asked_ms = now_ms if ranking.asked_ms is None else ranking.asked_ms
