@@ -70,6 +70,10 @@ class Recent(NamedTuple):
         """The head of the conversation."""
         return None if self.conversation is None else self.conversation.head
 
+    def before(self, sequence: int) -> int:
+        """Return how many turns there are before a sequence."""
+        return 0 if self.conversation is None else bisect_left(self.conversation.sequences, sequence)
+
     def first(self, fitted: Fitted) -> int:
         """Return the sequence of the oldest turn that fits; one after the last when none does."""
         fitting = self.units[fitted.first :]
@@ -111,7 +115,7 @@ def read_recent(session: Session, layout: Layout) -> Recent:
             last, first = first, max(0, first - batch)
             turns = [*read(sequences[first:last]), *turns]
             recent = recent._replace(units=units(collapse_markers(turns), carries))
-            oldest = bisect_left(sequences, recent.first(recent.fit(layout, room)))
+            oldest = recent.before(recent.first(recent.fit(layout, room)))
             if first == 0 or oldest - first >= PAIR_TURNS_MAX or len(turns) >= CONTEXT_TURNS_MAX:
                 return recent
             batch = PAIR_TURNS_MAX if oldest > first else 2 * batch
