@@ -34,7 +34,7 @@ from muniment.runtime.catalogue import catalogue
 from muniment.runtime.runtime import Runtime
 from tests.laws.canary_world import CANARIES, full_world
 from tests.laws.test_canaries import reports, requests
-from tests.laws.twins import OF_BOB, OF_DESK, Said, alike, hidden_words, is_shown, plain, said, store_of
+from tests.laws.twins import OF_BOB, OF_DESK, SpokenTurn, alike, hidden_words, is_shown, plain, said, store_of
 from tests.turns import plain_turn
 from tests.worlds import World, key_of
 
@@ -184,7 +184,7 @@ def test_everything_that_keeps_to_a_bound_is_asked() -> None:
 @pytest.mark.parametrize("access", ACCESSES, ids=["subject", "channels", "both"])
 @given(turns=st.lists(said, min_size=1, max_size=6))
 @settings(max_examples=12, deadline=None)
-def test_who_is_kept_to_a_part_reads_what_a_store_of_that_part_tells(access: Access, turns: list[Said]) -> None:
+def test_who_is_kept_to_a_part_reads_what_a_store_of_that_part_tells(access: Access, turns: list[SpokenTurn]) -> None:
     """Byte for byte, scores and errors too: turns of others, and other channels, are as if they had never been."""
     numbered = list(enumerate(turns))
     whole = store_of(numbered)
@@ -237,7 +237,7 @@ def test_what_keeps_to_no_bound_is_refused(access: Access, tmp_path: Path) -> No
 
 
 def test_naming_another_subject_is_denied_whether_it_exists_or_not() -> None:
-    world = store_of([(0, Said("bob", "talk", "default", ("tea",), 0, None, is_noted=False, is_learned=True))])
+    world = store_of([(0, SpokenTurn("bob", "talk", "default", ("tea",), 0, None, is_noted=False, is_learned=True))])
     runtime = world.runtime.restricted(OF_ADA)
     with contextlib.closing(world):
         for name in map(SubjectId, ("bob", "nobody")):
@@ -256,11 +256,11 @@ def test_naming_another_subject_is_denied_whether_it_exists_or_not() -> None:
 
 def test_nobody_changes_what_they_are_not_shown() -> None:
     """Transitions and erasures find nothing, as of a turn that does not exist; other writes do not know the place."""
-    bobs = Said("bob", "talk", "default", ("tea",), 0, None, is_noted=False, is_learned=False)
+    bobs = SpokenTurn("bob", "talk", "default", ("tea",), 0, None, is_noted=False, is_learned=False)
     world = store_of([(0, bobs), (1, bobs._replace(subject="ada")), (2, bobs._replace(channel="desk", subject="ada"))])
-    talk, desk = key_of("talk"), key_of("talk", "desk")
+    talk, elsewhere = key_of("talk"), key_of("talk", "desk")
     with contextlib.closing(world):
-        for access, key, turn in ((OF_ADA, talk, "t-0"), (OF_DEFAULT, desk, "t-2"), (OF_BOTH, desk, "t-2")):
+        for access, key, turn in ((OF_ADA, talk, "t-0"), (OF_DEFAULT, elsewhere, "t-2"), (OF_BOTH, elsewhere, "t-2")):
             runtime = world.runtime.restricted(access)
             scope = Scope(conversation=key.conversation, channel=key.channel, turn=TurnId(turn))
             none = Scope(conversation=key.conversation, channel=key.channel, turn=TurnId("t-9"))
@@ -283,24 +283,24 @@ def test_nobody_changes_what_they_are_not_shown() -> None:
             world.runtime.restricted(OF_ADA).lifecycle.request(talk, Transition.MASK, "why", "who")
         assert world.runtime.restricted(OF_DEFAULT).lifecycle.request(talk, Transition.ARCHIVE, "why", "who").changed
         mine = world.runtime.restricted(OF_ADA).lifecycle
-        assert mine.request(desk, Transition.MASK, "why", "who", TurnId("t-2")).changed
+        assert mine.request(elsewhere, Transition.MASK, "why", "who", TurnId("t-2")).changed
         assert mine.erase(Scope(subject=SubjectId("ada")), "why", "who").affected_turns == 2
         assert [turn.phase for turn in world.replay().turns] == ["archived", "erased"]
 
 
 def test_a_commit_into_another_channel_is_refused() -> None:
     world = store_of([])
-    desk = plain_turn(1)
+    turn = plain_turn(1)
     with contextlib.closing(world):
         runtime = world.runtime.restricted(OF_DEFAULT)
-        assert runtime.transcripts.commit(desk).committed
+        assert runtime.transcripts.commit(turn).committed
         with pytest.raises(AccessDenied):
-            runtime.transcripts.commit(replace(desk, channel=Channel("desk")))
+            runtime.transcripts.commit(replace(turn, channel=Channel("desk")))
 
 
 def test_a_cursor_is_made_stale_by_what_is_shown_alone() -> None:
     """What others commit tells nobody anything, not even that something happened."""
-    one = Said("ada", "talk", "default", ("tea",), 0, None, is_noted=False, is_learned=False)
+    one = SpokenTurn("ada", "talk", "default", ("tea",), 0, None, is_noted=False, is_learned=False)
     world = store_of([(0, one), (1, one._replace(conversation="hall"))])
     with contextlib.closing(world):
         mine = world.runtime.restricted(OF_ADA).conversations
@@ -314,7 +314,7 @@ def test_a_cursor_is_made_stale_by_what_is_shown_alone() -> None:
 
 def test_a_prompt_is_recorded_where_its_turns_have_no_gap() -> None:
     """The record names its turns from the first to the last."""
-    one = Said("ada", "talk", "default", ("tea",), 0, None, is_noted=False, is_learned=False)
+    one = SpokenTurn("ada", "talk", "default", ("tea",), 0, None, is_noted=False, is_learned=False)
     world = store_of([(0, one), (1, one)])
     runtime, recorded = world.runtime.restricted(OF_ADA), Composition(record=True)
     with contextlib.closing(world):

@@ -36,7 +36,7 @@ NUMBERED = frozenset({
 CURSORS = frozenset({"next_cursor", "older_cursor", "newer_cursor", "next_after"})
 
 
-class Said(NamedTuple):
+class SpokenTurn(NamedTuple):
     """A turn: whose it is, where it was said, with which words and when, and what became of it."""
 
     subject: str
@@ -50,7 +50,7 @@ class Said(NamedTuple):
 
 
 said = st.builds(
-    Said,
+    SpokenTurn,
     subject=st.sampled_from(["ada", "bob"]),
     conversation=st.sampled_from(["talk", "hall"]),
     channel=st.sampled_from(["default", "desk"]),
@@ -62,12 +62,12 @@ said = st.builds(
 )
 
 
-def is_shown(access: Access, one: Said) -> bool:
+def is_shown(access: Access, one: SpokenTurn) -> bool:
     """Tell by hand whether an access shows a turn."""
     return access.subject in {None, one.subject} and (access.channels is None or one.channel in access.channels)
 
 
-def store_of(turns: list[tuple[int, Said]]) -> World:
+def store_of(turns: list[tuple[int, SpokenTurn]]) -> World:
     """Return a store in which these turns were said, each under its number."""
 
     def opened(_times: int) -> Runtime:
@@ -92,7 +92,7 @@ def store_of(turns: list[tuple[int, Said]]) -> World:
     return world
 
 
-def _turn(number: int, one: Said, key: ConversationKey) -> Turn:
+def _turn(number: int, one: SpokenTurn, key: ConversationKey) -> Turn:
     at_ms = START_MS + HOUR_MS * one.hours * (number + 1) + number  # of equal times the log decides
     texts = [(Role.USER, f"{' '.join(one.words)} {_secret(one)}"), (Role.ASSISTANT, f"noted {one.words[0]}")]
     return Turn(
@@ -108,7 +108,7 @@ def _turn(number: int, one: Said, key: ConversationKey) -> Turn:
     )
 
 
-def _secret(one: Said) -> str:
+def _secret(one: SpokenTurn) -> str:
     return " ".join(["plainly", *[OF_BOB] * (one.subject == "bob"), *[OF_DESK] * (one.channel == "desk")])
 
 
@@ -117,7 +117,7 @@ def hidden_words(access: Access) -> list[str]:
     return [OF_BOB] * (access.subject is not None) + [OF_DESK] * (access.channels is not None)
 
 
-def _note(number: int, one: Said) -> Attribute:
+def _note(number: int, one: SpokenTurn) -> Attribute:
     target = AttributeTarget(turn=TurnId(f"t-{number}"))
     return attribute(f"a-{number}", f"{_secret(one)} {number}", target, visibility=Visibility.HOST_UI)
 

@@ -33,7 +33,12 @@ from muniment.governance.policy import RECORDED_FAMILIES, Family
 from muniment.kernel.locks import let_go
 from muniment.kernel.times import TimeKind
 
-__all__ = ["Effect", "Family", "SecondRight"]  # with what this module defines, all that a noun group declares with
+__all__ = [
+    "Bound",
+    "Effect",
+    "Family",
+    "SecondRight",
+]  # with what this module defines, all that a noun group declares with
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

@@ -27,7 +27,7 @@ from muniment.space.denials import DeniedAttempt
 from muniment.space.open_store import OpenStore
 from muniment.space.options import Progress, no_progress, unmeasured
 from muniment.space.outgoing import record_read
-from muniment.space.seen import Seen
+from muniment.space.seen_part import SeenPart
 from muniment.space.space import Space
 from muniment.space.token_counter import TokenCounter
 
@@ -79,9 +79,9 @@ class Session(NeverPickled, Struct, frozen=True, kw_only=True):
         return space
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> SeenPart:
         """What the caller sees of the open space."""
-        return Seen(self.space, self.access, self.progress)
+        return SeenPart(self.space, self.access, self.progress)
 
     def budget(self) -> Budget:
         """Return the ceilings in force now. Reads the pressure, so call it once per operation."""
@@ -115,7 +115,7 @@ class Session(NeverPickled, Struct, frozen=True, kw_only=True):
         access = self.access
         may_list = Effect.READ in access.effects and hiding_family(Family.LISTING, access.policies) is None
         if may_list and access.missing(LISTING, tuple(Bound)) is None and self.opened is not None:
-            Seen(self.opened, access).suggest(unknown, request)
+            SeenPart(self.opened, access).suggest(unknown, request)
 
     def finished(self, operation: str, terms: Terms, request: Request, report: object) -> None:
         """Record what a reading operation is about to return, where a policy asks for it; durable before it returns."""

@@ -1,7 +1,7 @@
 """A conversation as one state of the log has it: opened once in an operation, then asked as often as needed.
 
 `opened` refuses a conversation that does not exist; `find` returns None for it. Who knows the stream already makes the
-`Conversation` itself. For a caller who is kept to some of the turns `space.seen` makes it; the others are as absent.
+`Conversation` itself. For a caller who is kept to some turns `space.seen_part` makes it, and the others are as absent.
 """
 
 from __future__ import annotations

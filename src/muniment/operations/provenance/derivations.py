@@ -30,7 +30,7 @@ from muniment.ledger.drafts import Change, Draft
 from muniment.ledger.ledger import OpenedEvent, Writer
 from muniment.log.port import Reader, SealedRow, StreamHead
 from muniment.projections.link_checks import Phases, phase_left, turn_of, turns_of
-from muniment.space.seen import Seen
+from muniment.space.seen_part import SeenPart
 from muniment.space.space import Space
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def check_derivation(session: Session, given: Derivation, at: str) -> None:
 
 
 def prepared_derivation(
-    seen: Seen, reader: Reader, given: Derivation, at: str, now_ms: int, *, is_new: bool = False
+    seen: SeenPart, reader: Reader, given: Derivation, at: str, now_ms: int, *, is_new: bool = False
 ) -> PreparedDerivation:
     """Return a reference, checked against the turns that it names; `at` is its path in the request.
 
@@ -162,7 +162,7 @@ def prepared_derivation(
 
 
 def _found(
-    seen: Seen, reader: Reader, head: StreamHead, key: ConversationKey, named: tuple[TurnId, str]
+    seen: SeenPart, reader: Reader, head: StreamHead, key: ConversationKey, named: tuple[TurnId, str]
 ) -> OpenedEvent:
     """Return a turn, or raise what is unknown: the turn, or the conversation where a bound shows nothing of it."""
     turn, at = named

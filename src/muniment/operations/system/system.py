@@ -9,6 +9,7 @@ from msgspec import Meta, Struct
 
 from muniment.declaration.operation import (
     SUBJECT_AND_CHANNELS,
+    Bound,
     Effect,
     Family,
     Group,
@@ -45,6 +46,7 @@ class Capability(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An operation, what it may do, whether it needs the root key, and why it is hidden when it is not visible.
 
     `also` lists the rights that it takes beside its effect, for every request or for those that `when` describes.
+    `keeps_to` lists the bounds of an access that it keeps to; an access with another bound is refused.
     """
 
     operation: str
@@ -53,6 +55,7 @@ class Capability(Struct, frozen=True, kw_only=True, omit_defaults=True):
     needs_key: bool
     summary: str
     also: list[SecondRight] = []
+    keeps_to: list[Bound] = []
     hidden: Hidden | None = None
     policy: Policy | None = None
 
@@ -67,13 +70,18 @@ class ViewCapability(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Capabilities(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What may be done here, under which policies, and within which budget; without a profile there is none."""
+    """What may be done here, under which policies, and within which budget; without a profile there is none.
+
+    `subject` and `channels` are what the access is kept to; without them it is not.
+    """
 
     version: str
     operations: list[Capability]
     views: list[ViewCapability]
     policies: list[Policy]
     budget: Budget | None = None
+    subject: str | None = None
+    channels: list[str] | None = None
 
 
 class RebuiltProjection(Struct, frozen=True, kw_only=True):
@@ -133,6 +141,8 @@ class System(Group):
             views=[self._view(view) for view in View],
             policies=sorted(access.policies),
             budget=None if self._session.profile is None else self._session.budget(),
+            subject=access.subject,
+            channels=None if access.channels is None else sorted(access.channels),
         )
 
     def _capability(self, operation: Operation) -> Capability:
@@ -157,6 +167,7 @@ class System(Group):
             needs_key=not terms.keyless,
             summary=operation.summary,
             also=list(terms.also),
+            keeps_to=list(terms.heeds),
             hidden=hidden,
             policy=policy,
         )

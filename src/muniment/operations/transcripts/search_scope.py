@@ -11,7 +11,7 @@ from muniment.log.port import Reader
 from muniment.operations.transcripts.hits import SearchScope
 from muniment.search.filters import ResolvedScope
 from muniment.search.query import FilterName, Query
-from muniment.space.seen import Seen
+from muniment.space.seen_part import SeenPart
 
 
 def resolved_scope(session: Session, within: SearchScope, query: Query, reader: Reader) -> ResolvedScope:
@@ -38,7 +38,7 @@ def resolved_scope(session: Session, within: SearchScope, query: Query, reader: 
     )
 
 
-def _named(seen: Seen, reader: Reader, name: str, channel: str) -> int:
+def _named(seen: SeenPart, reader: Reader, name: str, channel: str) -> int:
     """Return the stream of a conversation that a query names, as `conversation` or `channel/conversation`."""
     stream = _stream(seen, reader, name, channel)
     other_channel, slash, conversation = name.partition("/")
@@ -49,7 +49,7 @@ def _named(seen: Seen, reader: Reader, name: str, channel: str) -> int:
     return stream
 
 
-def _stream(seen: Seen, reader: Reader, conversation: str, channel: str) -> int | None:
+def _stream(seen: SeenPart, reader: Reader, conversation: str, channel: str) -> int | None:
     key = ConversationKey(conversation=ConversationId(conversation), channel=Channel(channel))
     found = seen.find(reader, key)
     return None if found is None else found.stream

@@ -27,7 +27,7 @@ from muniment.space.options import Progress, no_progress
 from muniment.space.space import Space
 
 
-class Seen:
+class SeenPart:
     """The part of a space that an access shows."""
 
     __slots__ = ("access", "progress", "space")
@@ -87,7 +87,7 @@ class Seen:
     def require(self, key: ConversationKey, turn: TurnId | None = None, *, at: str = "turn") -> None:
         """Refuse to write about a conversation of which nothing is seen, or about a turn that is not.
 
-        Outside the transaction that writes: that one looks for what is not there at all.
+        Outside the transaction that writes, which finds out what is not there at all.
         """
         if not self.access.bounds:
             return
