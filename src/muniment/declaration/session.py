@@ -81,7 +81,7 @@ class Session(NeverPickled, Struct, frozen=True, kw_only=True):
     @property
     def seen(self) -> SeenPart:
         """What the caller sees of the open space."""
-        return SeenPart(self.space, self.access, self.progress)
+        return SeenPart(space=self.opened or self.space, access=self.access, progress=self.progress)
 
     def budget(self) -> Budget:
         """Return the ceilings in force now. Reads the pressure, so call it once per operation."""
@@ -115,7 +115,7 @@ class Session(NeverPickled, Struct, frozen=True, kw_only=True):
         access = self.access
         may_list = Effect.READ in access.effects and hiding_family(Family.LISTING, access.policies) is None
         if may_list and access.missing(LISTING, tuple(Bound)) is None and self.opened is not None:
-            SeenPart(self.opened, access).suggest(unknown, request)
+            SeenPart(space=self.opened, access=access).suggest(unknown, request)
 
     def finished(self, operation: str, terms: Terms, request: Request, report: object) -> None:
         """Record what a reading operation is about to return, where a policy asks for it; durable before it returns."""

@@ -90,12 +90,12 @@ class Access(Struct, frozen=True, kw_only=True):
         """
         if self.operations is not None and not _covers(self.operations, operation):
             return "operations"
-        if self.subject is None and self.channels is None:  # as most accesses
-            return None
         return next((bound for bound in self.bounds if bound not in heeds), None)
 
     def require_within(self, operation: str, heeds: Collection[Bound]) -> None:
         """Refuse an operation that is not allowed, or that does not keep to a bound of this access."""
+        if self.operations is None and self.subject is None and self.channels is None:  # as of most accesses
+            return
         missing = self.missing(operation, heeds)
         if missing is not None:
             raise AccessDenied(at=missing)
@@ -115,7 +115,7 @@ class Access(Struct, frozen=True, kw_only=True):
 
     def require_channel(self, channel: str) -> None:
         """Refuse to write into a channel outside the ones allowed."""
-        if not self.shows_channel(channel):
+        if self.channels is not None and channel not in self.channels:
             raise AccessDenied(at="channel")
 
     def require(self, effect: Effect) -> None:

@@ -99,17 +99,16 @@ def has_any(sequences: Sequence[int], first: int, last: int) -> bool:
     return at < len(sequences) and sequences[at] <= last
 
 
-def spans(sequences: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield ascending sequences as spans without gaps, each its first and last."""
+def spans(sequences: Sequence[int]) -> list[tuple[int, int]]:
+    """Return ascending sequences as spans without gaps, each its first and last."""
     if isinstance(sequences, range):  # as of most conversations
-        if sequences:
-            yield sequences[0], sequences[-1]
-        return
-    start = 0
+        return [(sequences[0], sequences[-1])] if sequences else []
+    found, start = list[tuple[int, int]](), 0
     for at in range(1, len(sequences) + 1):
         if at == len(sequences) or sequences[at] != sequences[at - 1] + 1:
-            yield sequences[start], sequences[at - 1]
+            found.append((sequences[start], sequences[at - 1]))
             start = at
+    return found
 
 
 def moves(was: Sequence[PhaseRun], now: Sequence[PhaseRun]) -> Iterator[Move]:

@@ -27,15 +27,12 @@ from muniment.space.options import Progress, no_progress
 from muniment.space.space import Space
 
 
-class SeenPart:
-    """The part of a space that an access shows."""
+class SeenPart(Struct, frozen=True, kw_only=True):
+    """The part of a space, which is open and sound, that an access shows."""
 
-    __slots__ = ("access", "progress", "space")
-
-    def __init__(self, space: Space, access: Access, progress: Progress = no_progress) -> None:
-        self.space = space
-        self.access = access
-        self.progress = progress
+    space: Space
+    access: Access
+    progress: Progress = no_progress
 
     @contextmanager
     def catalogue(self) -> Iterator[CaughtUpCatalogue]:
@@ -56,7 +53,7 @@ class SeenPart:
         """
         transcript, access = self.space.transcript, self.access
         stream = transcript.stream_of(reader, key)
-        if stream is None or not access.shows_channel(key.channel):
+        if stream is None or (access.channels is not None and key.channel not in access.channels):
             return None
         if access.subject is None:
             return Conversation(transcript, reader, key, stream)

@@ -58,7 +58,7 @@ def replay(session: Session, key: ConversationKey, view: View, limit: int, curso
         if after > conversation.head.turns:
             raise CursorInvalid
         rest = conversation.sequences[bisect_right(conversation.sequences, after) :]
-        here, more = page.cut(rest)
+        here, more = rest[: page.size], len(rest) > page.size
         turns, items = shown_turns(conversation, spans(here), view, detection, budget)
     return Slice(
         turns=turns,

@@ -16,20 +16,20 @@ from muniment.space.seen_part import SeenPart
 
 def resolved_scope(session: Session, within: SearchScope, query: Query, reader: Reader) -> ResolvedScope:
     """Return a scope with the streams of the conversations that it and the query name; raises for an unknown one."""
-    channel, streams, seen = within.channel or DEFAULT_CHANNEL, None, session.seen
+    channel, streams = within.channel or DEFAULT_CHANNEL, None
     if within.conversation is not None:
-        stream = _stream(seen, reader, within.conversation, channel)
+        stream = _stream(session.seen, reader, within.conversation, channel)
         if stream is None:
             raise UnknownConversation(at="within.conversation")
         streams = frozenset({stream})
     elif within.channel is not None or session.access.channels is not None:
-        with seen.catalogue() as caught:
+        with session.seen.catalogue() as caught:
             listing = caught.listing
             streams = frozenset(listing.streams() if within.channel is None else listing.streams_of(within.channel))
     names = [part.text for part in query.filters if part.name is FilterName.IN]
     return ResolvedScope(
         streams=streams,
-        named={name: _named(seen, reader, name, channel) for name in names} if names else {},
+        named={name: _named(session.seen, reader, name, channel) for name in names} if names else {},
         role=within.role,
         speaker=within.speaker,
         from_ms=within.from_ms,
