@@ -29,6 +29,8 @@ from muniment.governance.access import Access, Effect
 from muniment.governance.views import View
 from muniment.operations.context.prompt import Composition
 from muniment.operations.lifecycle.scope import Scope
+from muniment.operations.memory.recall_report import RecallRanking
+from muniment.operations.transcripts.hits import SearchRanking
 from muniment.operations.transcripts.redact import Passage
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.runtime import Runtime
@@ -344,3 +346,35 @@ def test_operations_are_refused_like_effects() -> None:
             world.runtime.restricted(transcripts).transcripts.replay(key_of("tal"))
         assert unknown.value.suggestions == ()
         assert runtime.restricted(transcripts).access.operations == frozenset({"transcripts.commit"})
+
+
+def test_what_others_become_makes_no_timeline_stale() -> None:
+    one = SpokenTurn("ada", "talk", "default", ("tea",), 0, None, is_noted=False, is_learned=False)
+    world = store_of([(0, one), (1, one), (2, one._replace(subject="bob"))])
+    with contextlib.closing(world):
+        mine = world.runtime.restricted(OF_ADA).transcripts
+        first = mine.timeline(key_of(), limit=1)
+        world.runtime.lifecycle.request(key_of(), Transition.MASK, "why", "who", TurnId("t-2"))
+        assert [turn.turn for turn in mine.timeline(key_of(), limit=1, cursor=first.older_cursor).turns] == ["t-0"]
+        world.runtime.lifecycle.request(key_of(), Transition.MASK, "why", "who", TurnId("t-1"))
+        with pytest.raises(CursorStale):
+            mine.timeline(key_of(), limit=1, cursor=first.older_cursor)
+
+
+@pytest.mark.parametrize("hours", [0, 1])
+def test_what_is_said_between_parts_no_neighbours_and_joins_no_sessions(hours: int) -> None:
+    """A hit lends its score to the message before and after it, of those that are shown, in their sessions."""
+    mine = SpokenTurn("ada", "talk", "default", ("tea",), hours, None, is_noted=False, is_learned=False)
+    others = mine._replace(subject="bob", words=("lamp",))
+    both, last = mine._replace(words=("tea", "garden")), mine._replace(words=("garden",))
+    turns = [(0, mine), (3, others), (7, both), (8, last)]
+    whole, twin = store_of(turns), store_of([each for each in turns if each[1].subject == "ada"])
+    with contextlib.closing(whole), contextlib.closing(twin):
+        one, other = (world.runtime.restricted(OF_ADA) for world in (whole, twin))
+        asked, explained = RecallRanking(explain=True), SearchRanking(explain=True)
+        found = one.transcripts.search("tea", ranking=explained)
+        assert alike(plain(found)) == alike(plain(other.transcripts.search("tea", ranking=explained)))
+        recalled = one.memory.recall(SubjectId("ada"), "tea", ranking=asked)
+        assert alike(plain(recalled)) == alike(plain(other.memory.recall(SubjectId("ada"), "tea", ranking=asked)))
+        assert len(found.hits) > 1
+        assert len(recalled.hits) > 1
