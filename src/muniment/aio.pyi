@@ -60,17 +60,17 @@ from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.memory.amend_report import AmendReport
 from muniment.operations.memory.forget_report import ForgetReport
 from muniment.operations.memory.forget_targets import ForgetTarget
-from muniment.operations.memory.imported_notes import MemoryImport
 from muniment.operations.memory.list_items import ItemDetail, ListedItems
 from muniment.operations.memory.prompt_report import BlockComposition, PromptBlock
 from muniment.operations.memory.recall_report import RecallRanking, RecallScope, Recollection
-from muniment.operations.memory.remember import RememberReport
+from muniment.operations.memory.remember_report import RememberReport
 from muniment.operations.memory.selection import ItemSelection
 from muniment.operations.notebook.decide_report import DecideReport, ProposalVerdict
 from muniment.operations.notebook.list_proposals import ListedProposals, ProposalFilter
 from muniment.operations.notebook.policy_requests import MemoryPolicyReport, MemorySelector, PoliciesInForce
 from muniment.operations.notebook.propose import ProposeReport
 from muniment.operations.notebook.undo import UndoReport
+from muniment.operations.notes.imported_notes import MemoryImport
 from muniment.operations.provenance.derivations import Derivation
 from muniment.operations.provenance.links import LinkPage, MemoryKey
 from muniment.operations.provenance.provenance import DerivationReport

@@ -316,13 +316,13 @@ def test_archives_take_their_rights(world: FileWorld, tmp_path: Path) -> None:
     with pytest.raises(AccessDenied):
         exported(no_words, tmp_path / "y")
     assert exported(no_words, tmp_path / "y", private=EXCLUDE).turns == 8
-    ada, bob = (world.runtime.restricted(Access(subject=name)) for name in ("ada", "bob"))
-    assert exported(ada, tmp_path / "z").root.documents == 2
-    for scope in (ADA, SHARED, TALKING):
-        with pytest.raises(AccessDenied):
-            exported(bob, tmp_path / "no", scope)
-        with pytest.raises(AccessDenied):
-            imported(bob, tmp_path / "x", scope)
+    for access in (Access(subject="ada"), Access(channels=frozenset({"default"}))):
+        kept = world.runtime.restricted(access)
+        for scope in (ADA, SHARED, TALKING):
+            with pytest.raises(AccessDenied):
+                exported(kept, tmp_path / "no", scope)
+            with pytest.raises(AccessDenied):
+                imported(kept, tmp_path / "x", scope)
 
 
 def test_an_inspection_changes_nothing(world: FileWorld, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muniment.errors import AccessDenied, CapabilityHidden
-from muniment.governance.access import Access, Effect, SecondRight
+from muniment.governance.access import Access, Bound, Effect, SecondRight
 from muniment.governance.policy import HIDES, Family, Policy, hiding_family
 from muniment.governance.views import View
 from muniment.runtime.catalogue import catalogue
@@ -18,6 +18,8 @@ accesses = st.builds(
     views=st.frozensets(st.sampled_from(View)),
     subject=st.none() | st.sampled_from(["ada", "bob", "", "a|b", "export", "no_export"]),
     policies=st.frozensets(st.sampled_from(Policy)),
+    channels=st.none() | st.frozensets(st.sampled_from(["default", "a,b", "a", "b", "", '"']), max_size=3),
+    operations=st.none() | st.frozensets(st.sampled_from(["a.b", "a.c", "a.*", "b.b", "b.*", "*"]), max_size=3),
 )
 families = st.sampled_from(Family)
 second_rights = st.builds(
@@ -48,6 +50,46 @@ def test_narrowed_rights_allow_what_both_allow_and_nothing_else(
     both = all(allowed(each, effect, view, claim, family) for each in (one, other))
     clash = None not in (one.subject, other.subject) and one.subject != other.subject
     assert allowed(one.narrowed(other), effect, view, claim, family) == (both and not clash)
+
+
+@given(accesses, accesses, st.sampled_from(["a.b", "a.c", "b.b", "c.c"]), st.sampled_from(["default", "a", "a,b", "x"]))
+def test_narrowed_bounds_let_through_what_both_let_through(
+    one: Access, other: Access, operation: str, channel: str
+) -> None:
+    """Names and groups of operations intersect as the sets of operations that they stand for; so do channels."""
+    both, heeds = one.narrowed(other), tuple(Bound)
+    each = [access.missing(operation, heeds) is None for access in (one, other)]
+    assert (both.missing(operation, heeds) is None) == all(each)
+    assert both.shows_channel(channel) == (one.shows_channel(channel) and other.shows_channel(channel))
+    assert set(both.bounds) == {*one.bounds, *other.bounds}
+
+
+def test_an_operation_is_refused_by_each_bound_that_it_does_not_keep_to() -> None:
+    both = Access(subject="ada", channels=frozenset({"desk"}))
+    for access, heeds, missing in (
+        (Access(), (), None),
+        (both, tuple(Bound), None),
+        (both, (), Bound.SUBJECT),
+        (both, (Bound.SUBJECT,), Bound.CHANNELS),
+        (Access(operations=frozenset()), tuple(Bound), "operations"),
+        (Access(operations=frozenset({"group.*"})), (), None),
+        (Access(operations=frozenset({"group.other", "verb"})), (), "operations"),
+    ):
+        assert access.missing("group.verb", heeds) == missing
+        if missing is not None:
+            with pytest.raises(AccessDenied, match=missing):
+                access.require_within("group.verb", heeds)
+    Access(operations=frozenset()).require_whole()
+    for bounded in (both, Access(channels=frozenset())):
+        with pytest.raises(AccessDenied):
+            bounded.require_whole()
+
+
+def test_writing_into_a_channel_takes_that_channel() -> None:
+    Access(channels=frozenset({"desk"})).require_channel("desk")
+    Access().require_channel("other")
+    with pytest.raises(AccessDenied, match="channel"):
+        Access(channels=frozenset({"desk"})).require_channel("other")
 
 
 def test_two_different_subjects_leave_no_right_at_all() -> None:

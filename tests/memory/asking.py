@@ -9,9 +9,9 @@ from muniment.memory.amendment import (
     Amendment,
 )
 from muniment.operations.memory.amend_report import AmendReport
-from muniment.operations.memory.candidate_decisions import RememberedCandidate
 from muniment.operations.memory.forget_report import ForgetReport
 from muniment.operations.memory.forget_targets import ForgetTarget
+from muniment.operations.memory.remember_report import RememberedCandidate
 from muniment.operations.memory.selection import ItemSelection
 from muniment.operations.memory.shown_item import ShownItem
 from tests.memory.items import candidate

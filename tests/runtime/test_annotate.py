@@ -24,7 +24,7 @@ from muniment.errors import (
 )
 from muniment.events.attributes import Attribute, AttributeGovernance, AttributeLink, AttributePolicy
 from muniment.events.changes import LifecycleRequest, Transition, TurnLifecycle
-from muniment.events.identity import ConversationKey, SpaceName, TurnId
+from muniment.events.identity import ConversationKey, SpaceName, SubjectId, TurnId
 from muniment.events.records import EventKind
 from muniment.events.references import Visibility
 from muniment.formats.writing.export_format import ExportFormat
@@ -37,7 +37,7 @@ from muniment.operations.transcripts.annotate import AnnotationReport, append, c
 from muniment.space.space import Space
 from tests.attributes import GATEWAY, OPERATOR, RAW, RULED, attribute, expected, of_turn, ruled
 from tests.runtime.test_evidence import exported, opened, verified
-from tests.turns import TALK, rich_turn
+from tests.turns import TALK, plain_turn, rich_turn
 from tests.worlds import FileWorld, World, key_of, memory_world, sqlite_world
 
 
@@ -154,13 +154,16 @@ def test_the_idempotency_key_is_kept_and_suppresses_nothing(world: World) -> Non
 
 
 def test_a_subject_annotates_its_own_turns_alone(world: World) -> None:
-    """AC-05: a public entry says nothing of the turns of others."""
+    """AC-05: a public entry says nothing of the turns of others, which are as if they did not exist."""
     world.with_turns(1)
     own, other = (world.runtime.restricted(Access(subject=name)) for name in ("ada", "bob"))
     assert own.transcripts.annotate(key_of(), [attribute()]).accepted == 1
     for dry in (True, False):
-        with pytest.raises(AccessDenied):
+        with pytest.raises(UnknownConversation):
             other.transcripts.annotate(key_of(), [attribute()], dry)
+    world.commit(replace(plain_turn(2), subject=SubjectId("bob")))
+    (refused,) = other.transcripts.annotate(key_of(), [attribute()]).attributes
+    assert refused.reason is AttributeRefusal.UNKNOWN_TURN
     reader = world.runtime.restricted(Access(effects=frozenset({Effect.READ})))
     with pytest.raises(AccessDenied):
         reader.transcripts.annotate(key_of(), [attribute()])

@@ -95,13 +95,13 @@ def test_a_request_says_what_it_is_about_and_who_decided(world: World) -> None:
 
 @pytest.mark.parametrize("again", ["ada", "ADA", "\uff41da"])
 def test_nobody_confirms_their_own_request(world: World, again: str) -> None:
-    """Neither under another spelling of the name, nor through an access that speaks for the same subject."""
+    """Under no other spelling of the name; and an access that is kept to a subject confirms nothing."""
     position = asked(lambda: erase(world))
     with pytest.raises(InvalidInput) as refused:
         confirm(world, position, again)
     assert (refused.value.at, refused.value.problem) == ("approver", "asked_for_it")
     narrow = world.runtime.restricted(Access(subject="ada"))
-    with pytest.raises(InvalidInput):
+    with pytest.raises(AccessDenied):
         narrow.approvals.confirm(position, "seen", "bob")
     mine = asked(lambda: narrow.lifecycle.erase(of("ada"), "asked for", "eve"))
     for who in ("eve", "ada"):

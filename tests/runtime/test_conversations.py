@@ -257,7 +257,7 @@ def test_what_is_no_title_is_refused(world: World) -> None:
         describe(key_of(), tags=["fine", " padded"])
     with pytest.raises(LimitExceeded):
         describe(key_of(), tags=[str(number) for number in range(33)])
-    with pytest.raises(AccessDenied):
+    with pytest.raises(UnknownConversation):
         world.runtime.restricted(Access(subject="bob")).conversations.describe(key_of(), "title")
 
 

@@ -25,9 +25,9 @@ from muniment.governance.views import View
 from muniment.memory.amendment import CorrectItem, SupersedeItem
 from muniment.memory.candidate import ItemAudience
 from muniment.operations.memory.forget_targets import ForgetTarget
-from muniment.operations.memory.imported_notes import MemoryImport
 from muniment.operations.memory.selection import ItemFilter
 from muniment.operations.memory.shown_item import ShownItem
+from muniment.operations.notes.imported_notes import MemoryImport
 from muniment.transports.cli.folders import write_folder
 from tests.memory.asking import HOME_CITY, amend, forget, listed, remember, size, texts
 from tests.memory.items import candidate, skill, statements

@@ -22,8 +22,8 @@ from muniment.memory.fold import EvidenceState
 from muniment.memory.skills import EditSkill, SkillStatus
 from muniment.memory.undoing import UndoObstacle
 from muniment.operations.memory.amend_report import AmendReport
-from muniment.operations.memory.candidate_decisions import RememberedCandidate
 from muniment.operations.memory.forget_targets import ForgetTarget
+from muniment.operations.memory.remember_report import RememberedCandidate
 from muniment.operations.memory.selection import ItemFilter
 from muniment.operations.notebook.decide_report import ProposalVerdict
 from muniment.operations.notebook.list_proposals import ProposalFilter

@@ -99,7 +99,7 @@ def test_forgetting_and_erasing_close_the_database_before_they_return(world: Wor
     apart = ViewTables(space.ledger, space.transcript, View.RAW_OWNER, space.detection)  # as in another process
 
     def selected() -> list[list[Any]]:
-        memory = MemoryRows(None, partial(memory_rows, space, View.RAW_OWNER, None))
+        memory = MemoryRows(None, partial(memory_rows, space, View.RAW_OWNER, Access()))
         found, _ = apart.select("SELECT text FROM items", {}, Bounds(10, 10_000, 9), memory, 2**20, lambda *_: None)
         return found.rows
 

@@ -28,14 +28,22 @@ from msgspec import Meta, Struct
 
 from muniment.errors import AccessDenied, CapabilityHidden, FileUnavailable, InvalidInput, Kind, UnknownConversation
 from muniment.events.binding import bind, parse_json
-from muniment.governance.access import Effect, SecondRight
+from muniment.governance.access import Bound, Effect, SecondRight
 from muniment.governance.policy import RECORDED_FAMILIES, Family
 from muniment.kernel.locks import let_go
 from muniment.kernel.times import TimeKind
 
-__all__ = ["Effect", "Family", "SecondRight"]  # with what this module defines, all that a noun group declares with
+__all__ = [
+    "Bound",
+    "Effect",
+    "Family",
+    "SecondRight",
+]  # with what this module defines, all that a noun group declares with
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+SUBJECT = (Bound.SUBJECT,)  # what an operation keeps to: the subject of its caller
+SUBJECT_AND_CHANNELS = (Bound.SUBJECT, Bound.CHANNELS)  # and its channels
 
 
 class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -116,7 +124,8 @@ class Terms(Struct, frozen=True, kw_only=True):
     """What an operation may do, which rights it takes, what hides it, and where it works.
 
     `effect` is what it may do and the right that it takes, `also` lists further rights, `family` decides which policies
-    hide it. `keyless` operations work without the root key, `spaceless` ones in a store where no space is open,
+    hide it. `heeds` are the bounds of an access that it keeps to: without any, it takes an access to the whole space.
+    `keyless` operations work without the root key, `spaceless` ones in a store where no space is open,
     `inspecting` ones also in a space that is not sound,
     `diagnosing` ones in whatever there is: a space, a store, or nothing. A repeat of an `idempotent` one changes
     nothing.
@@ -125,6 +134,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     effect: Effect
     family: Family
     also: tuple[SecondRight, ...] = ()
+    heeds: tuple[Bound, ...] = ()
     keyless: bool = False
     spaceless: bool = False
     inspecting: bool = False
@@ -278,6 +288,7 @@ def operation(
     *,
     family: Family,
     also: tuple[SecondRight, ...] = (),
+    heeds: tuple[Bound, ...] = (),
     keyless: bool = False,
     spaceless: bool = False,
     inspecting: bool = False,
@@ -293,6 +304,7 @@ def operation(
         effect=effect,
         family=family,
         also=also,
+        heeds=heeds,
         keyless=keyless,
         spaceless=spaceless,
         inspecting=inspecting,

@@ -19,17 +19,19 @@ from muniment.errors import (
 )
 from muniment.events.identity import ConversationKey, check_key
 from muniment.evidence.cosignatures import HttpWitness
-from muniment.governance.access import Access, Effect
+from muniment.governance.access import Access, Bound, Effect
 from muniment.governance.policy import Family, hiding_family, is_recorded
 from muniment.governance.profiles import NO_BUDGET, Budget, Pressure, Profile, budget_of
 from muniment.kernel.one_process import NeverPickled
-from muniment.projections.suggestions import alike, asked_for
 from muniment.space.denials import DeniedAttempt
 from muniment.space.open_store import OpenStore
 from muniment.space.options import Progress, no_progress, unmeasured
 from muniment.space.outgoing import record_read
+from muniment.space.seen_part import SeenPart
 from muniment.space.space import Space
 from muniment.space.token_counter import TokenCounter
+
+LISTING = "conversations.list"  # who may not call this is given no suggestions
 
 
 class Deployment(Struct, frozen=True, kw_only=True):
@@ -78,6 +80,11 @@ class Session(NeverPickled, Struct, frozen=True, kw_only=True):
         space.require_sound()
         return space
 
+    @property
+    def seen(self) -> SeenPart:
+        """What the caller sees of the open space."""
+        return SeenPart(space=self.opened or self.space, access=self.access, progress=self.progress)
+
     def budget(self) -> Budget:
         """Return the ceilings in force now. Reads the pressure, so call it once per operation."""
         return NO_BUDGET if self.profile is None else budget_of(self.profile, self.pressure())
@@ -86,6 +93,7 @@ class Session(NeverPickled, Struct, frozen=True, kw_only=True):
         """Raise when the access or the state of the store forbids an operation (`group.verb`)."""
         self.store.require_open()
         self.access.require(terms.effect)
+        self.access.require_within(operation, terms.heeds)
         for right in terms.also:
             self.access.require_second(operation, right)
         self.access.require_family(operation, terms.family)
@@ -106,15 +114,10 @@ class Session(NeverPickled, Struct, frozen=True, kw_only=True):
 
     def suggest(self, unknown: UnknownConversation, request: Struct) -> None:
         """Add conversations that a request may have meant, as far as the access may list them."""
-        asked = asked_for(request)
-        may_list = Effect.READ in self.access.effects and hiding_family(Family.LISTING, self.access.policies) is None
-        if asked is None or not may_list or self.opened is None:
-            return
-        try:
-            with self.space.catalogue.caught_up() as caught:
-                unknown.suggestions = alike(caught.listing, asked, self.access.subject)
-        except MunimentError:
-            return  # that the conversation is unknown is the news
+        access = self.access
+        may_list = Effect.READ in access.effects and hiding_family(Family.LISTING, access.policies) is None
+        if may_list and access.missing(LISTING, tuple(Bound)) is None and self.opened is not None:
+            SeenPart(space=self.opened, access=access).suggest(unknown, request)
 
     def finished(self, operation: str, terms: Terms, request: Request, report: object) -> None:
         """Record what a reading operation is about to return, where a policy asks for it; durable before it returns."""

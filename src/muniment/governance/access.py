@@ -1,4 +1,7 @@
-"""What a caller may do: effects, views and, for a public entry, the one subject it may speak for.
+"""What a caller may do: effects, views, operations, and its bounds: the one subject, and the channels, it is kept to.
+
+Whoever is bound sees what it would see of a store that holds nothing else (decision 0191). An operation says which
+bounds it keeps to; under any other one it is refused, so one that knows no bounds takes an access without them.
 
 Policies (`governance.policy`) apply on top of the rights and hide what they name from everybody who holds this access.
 Access is a value. A runtime holds one and `restricted` makes a runtime that holds less; operations take no access
@@ -7,6 +10,7 @@ parameter. Rights only ever shrink: `narrowed` intersects rights and adds polici
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
 
 from msgspec import Struct
@@ -14,6 +18,9 @@ from msgspec import Struct
 from muniment.errors import AccessDenied, CapabilityHidden
 from muniment.governance.policy import Family, Policy, hiding_family, hiding_view
 from muniment.governance.views import View
+from muniment.kernel.canonical import encode_plain
+
+EVERY_VERB = "*"  # of a group
 
 
 class Effect(StrEnum):
@@ -24,6 +31,13 @@ class Effect(StrEnum):
     REVEAL = "reveal"
     ERASE = "erase"
     ADMIN = "admin"
+
+
+class Bound(StrEnum):
+    """What an access may be kept to: the turns and items of one subject, or the conversations of some channels."""
+
+    SUBJECT = "subject"
+    CHANNELS = "channels"
 
 
 class SecondRight(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -38,12 +52,17 @@ class SecondRight(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Access(Struct, frozen=True, kw_only=True):
-    """Rights: the effects and views allowed, the only subject allowed (None: any), and the policies in force."""
+    """Rights: the effects and views allowed, the only subject, channels and operations allowed, the policies in force.
+
+    None: any. Operations are named `group.verb`, or `group.*` for all of a group.
+    """
 
     effects: frozenset[Effect] = frozenset(Effect)
     views: frozenset[View] = frozenset(View)
     subject: str | None = None
     policies: frozenset[Policy] = frozenset()
+    channels: frozenset[str] | None = None
+    operations: frozenset[str] | None = None
 
     def narrowed(self, other: Access) -> Access:
         """Return the rights that both allow; two different subjects leave no effect at all."""
@@ -54,7 +73,50 @@ class Access(Struct, frozen=True, kw_only=True):
             views=self.views & other.views,
             subject=subject,
             policies=self.policies | other.policies,
+            channels=_both(self.channels, other.channels),
+            operations=_both_cover(self.operations, other.operations),
         )
+
+    @property
+    def bounds(self) -> list[Bound]:
+        """What it is kept to; nothing for an access to the whole space."""
+        given = {Bound.SUBJECT: self.subject, Bound.CHANNELS: self.channels}
+        return [bound for bound, limit in given.items() if limit is not None]
+
+    def missing(self, operation: str, heeds: Collection[Bound]) -> str | None:
+        """Return why an operation (`group.verb`) that keeps to some bounds is refused: what it is outside of, or None.
+
+        `operations`: it is none of those allowed. A bound: it does not keep to that.
+        """
+        if self.operations is not None and not _covers(self.operations, operation):
+            return "operations"
+        return next((bound for bound in self.bounds if bound not in heeds), None)
+
+    def require_within(self, operation: str, heeds: Collection[Bound]) -> None:
+        """Refuse an operation that is not allowed, or that does not keep to a bound of this access."""
+        if self.operations is None and self.subject is None and self.channels is None:  # as of most accesses
+            return
+        missing = self.missing(operation, heeds)
+        if missing is not None:
+            raise AccessDenied(at=missing)
+
+    def require_whole(self) -> None:
+        """Refuse what is about the space as a whole to an access with bounds."""
+        if self.bounds:
+            raise AccessDenied(at=self.bounds[0])
+
+    def shows_channel(self, channel: str) -> bool:
+        """Return whether conversations of a channel are shown."""
+        return self.channels is None or channel in self.channels
+
+    def shows_subject(self, subject: str | None) -> bool:
+        """Return whether turns of a subject are shown."""
+        return self.subject is None or subject == self.subject
+
+    def require_channel(self, channel: str) -> None:
+        """Refuse to write into a channel outside the ones allowed."""
+        if self.channels is not None and channel not in self.channels:
+            raise AccessDenied(at="channel")
 
     def require(self, effect: Effect) -> None:
         """Refuse an operation whose effect is not allowed."""
@@ -117,4 +179,25 @@ class Access(Struct, frozen=True, kw_only=True):
         """Return the rights as text that is equal for equal rights alone; cursors are bound to it."""
         subject = "" if self.subject is None else f"={self.subject}"
         sets = (self.effects, self.views, self.policies)
-        return "|".join([*(",".join(sorted(each)) for each in sets), subject])
+        named = [None if names is None else sorted(names) for names in (self.channels, self.operations)]
+        first = [] if named == [None, None] else [encode_plain(named).decode()]
+        return "|".join([*first, *(",".join(sorted(each)) for each in sets), subject])
+
+
+def _both(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:
+    """Return the names that are in both sets, where None is the set of all."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one & other
+
+
+def _both_cover(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:
+    """Return the names of operations that both sets cover, where None covers all."""
+    if one is None or other is None:
+        return _both(one, other)
+    return frozenset(name for name in one | other if _covers(one, name) and _covers(other, name))
+
+
+def _covers(names: frozenset[str], operation: str) -> bool:
+    """Return whether an operation, or a whole group, is among names."""
+    return operation in names or f"{operation.partition('.')[0]}.{EVERY_VERB}" in names

@@ -14,7 +14,7 @@ The observed time of a turn is that of its latest message; a message that names 
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
@@ -83,6 +83,32 @@ def onward(runs: Sequence[PhaseRun], sequence: int, count: int) -> list[PhaseRun
         count -= last - first + 1
         at += 1
     return taken
+
+
+def only(runs: Sequence[PhaseRun], sequences: Sequence[int]) -> Iterator[PhaseRun]:
+    """Yield what of these runs are turns of ascending sequences, as runs in order."""
+    for run in runs:
+        inside = sequences[bisect_left(sequences, run.first) : bisect_right(sequences, run.last)]
+        for first, last in spans(inside):
+            yield PhaseRun(first=first, last=last, phase=run.phase)
+
+
+def has_any(sequences: Sequence[int], first: int, last: int) -> bool:
+    """Return whether any of ascending sequences is from `first` to `last`."""
+    at = bisect_left(sequences, first)
+    return at < len(sequences) and sequences[at] <= last
+
+
+def spans(sequences: Sequence[int]) -> list[tuple[int, int]]:
+    """Return ascending sequences as spans without gaps, each its first and last."""
+    if isinstance(sequences, range):  # as of most conversations
+        return [(sequences[0], sequences[-1])] if sequences else []
+    found, start = list[tuple[int, int]](), 0
+    for at in range(1, len(sequences) + 1):
+        if at == len(sequences) or sequences[at] != sequences[at - 1] + 1:
+            found.append((sequences[start], sequences[at - 1]))
+            start = at
+    return found
 
 
 def moves(was: Sequence[PhaseRun], now: Sequence[PhaseRun]) -> Iterator[Move]:

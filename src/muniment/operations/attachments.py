@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta, Struct
 
 from muniment.crypto.chunk import CHUNK_BYTES
-from muniment.declaration.operation import Effect, Family, Group, ServerPath, Upload, operation, stream_of
+from muniment.declaration.operation import (
+    SUBJECT_AND_CHANNELS,
+    Effect,
+    Family,
+    Group,
+    ServerPath,
+    Upload,
+    operation,
+    stream_of,
+)
 from muniment.declaration.session import Session
 from muniment.errors import Corrupt, LimitExceeded, UnknownPlace, WordsErased
 from muniment.events.identity import ConversationKey, Count, TurnId, check_name
@@ -20,12 +29,11 @@ from muniment.governance.views import Reason, View
 from muniment.ledger.attached_files import UPLOAD_MS_MAX, attachments_of, chunks_of, drop_loose, stored
 from muniment.operations.outfile import OutFile
 from muniment.operations.parameters import InConversation, ThroughView
-from muniment.projections.conversation import opened
+from muniment.projections.conversation import Conversation, opened
 from muniment.space.outgoing import ContentGrant, ExportWay, export_of
 
 if TYPE_CHECKING:
     from muniment.ledger.ledger import Writer
-    from muniment.log.port import Reader
 
 READ_BYTES_MAX = 2**20
 WRITTEN_THERE = "a file of up to 1 GiB is only given its name once all of it was checked"
@@ -89,7 +97,7 @@ class Attachments(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.APPEND, family=Family.COMMIT)
+    @operation(Effect.APPEND, family=Family.COMMIT, heeds=SUBJECT_AND_CHANNELS)
     def add(
         self,
         file: Annotated[Upload, Meta(description="The file.")],
@@ -114,7 +122,7 @@ class Attachments(Group):
             )
         )
 
-    @operation(Effect.READ, family=Family.REPLAY)
+    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT_AND_CHANNELS)
     def read(
         self,
         conversation: InConversation,
@@ -142,7 +150,7 @@ class Attachments(Group):
         kept = bytes(data[start % CHUNK_BYTES :][:length])
         return AttachmentRange(sequence=shown.sequence, size=shown.part.size, start=start, data=kept)
 
-    @operation(Effect.READ, family=Family.EXPORT)
+    @operation(Effect.READ, family=Family.EXPORT, heeds=SUBJECT_AND_CHANNELS)
     def save(
         self,
         conversation: InConversation,
@@ -188,12 +196,11 @@ class ShownAttachment:
         self._key, self._place, self._view = key, place, view
         self._label = part_label(place.message, place.part)
         with self._space.ledger.reader() as reader:
-            self._judge(reader)
+            self._judge(session.seen.opened(reader, key))
 
-    def _judge(self, reader: Reader) -> None:
-        """Find it in a state of the log, and what the view shows of it there."""
+    def _judge(self, conversation: Conversation) -> None:
+        """Find it in a state of its conversation, and what the view shows of it there."""
         message, index = self._place.message, self._place.part
-        conversation = opened(self._space.transcript, reader, self._key)
         self.sequence, commit = conversation.known_turn(self._place.turn)
         self._stream = conversation.stream
         read = conversation.read(commit, lambda _phase, _meta: commit.key is not None)
@@ -223,7 +230,7 @@ class ShownAttachment:
         change = export_of(self._space, self._session.access, sent, refs)
 
         def plan(writer: Writer) -> int | None:
-            self._judge(writer.tx)
+            self._judge(opened(self._space.transcript, writer.tx, self._key))
             return writer.change(change).position if self.withheld is None else None
 
         return self._space.ledger.transact(plan)

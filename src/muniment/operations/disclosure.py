@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from muniment.declaration.operation import Effect, Family, Group, operation
+from muniment.declaration.operation import SUBJECT_AND_CHANNELS, Effect, Family, Group, operation
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, LimitExceeded, UnknownPlace, WordsErased
 from muniment.events.changes import LifecycleRequest
@@ -50,7 +50,7 @@ class Disclosure(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.REVEAL, family=Family.REVEAL)
+    @operation(Effect.REVEAL, family=Family.REVEAL, heeds=SUBJECT_AND_CHANNELS)
     def reveal(
         self,
         conversation: InConversation,
@@ -87,7 +87,7 @@ def reveal(
     request = LifecycleRequest(reason=reason, requester=requester, requested_ms=space.sources.clock.now_ms())
     guarded = _guarded(session, key, turn, message, request)
     with space.ledger.reader() as reader:
-        opened(space.transcript, reader, key).known_turn(turn)  # what is not there is not asked for
+        session.seen.opened(reader, key).known_turn(turn)  # what is not there is not asked for
     guarded.ask()
     body = ContentRevealed(request=request, caller=caller_of(session))
     change = Change(EventKind.CONTENT_REVEALED, request.requested_ms, body)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from muniment.governance.access import Access
 from muniment.governance.item_visibility import SHOWS_EVIDENCE, hides_item
 from muniment.governance.views import View
 from muniment.memory.audience import is_known_to
@@ -28,8 +29,14 @@ LISTS = ("keywords", "tags", "entities")
 FLAGS = ("pinned", "disabled")
 
 
-def memory_rows(space: Space, view: View, to: str | None, reader: Reader) -> Iterator[Row]:
-    """Yield the rows of all items that a view lists to a subject, in or out of use, in one state of the log."""
+def memory_rows(space: Space, view: View, access: Access, reader: Reader) -> Iterator[Row]:
+    """Yield the rows of all items that a view lists to an access, in or out of use, in one state of the log.
+
+    Memory is in no channel, so who is kept to channels sees none of it.
+    """
+    if access.channels is not None:
+        return
+    to = access.subject
     shower = ItemShower(space, reader, view, to)
     for head in space.notebooks.every_head(reader):
         for item in space.notebooks.items(reader, head):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from muniment.declaration.operation import Effect, Family, Group, ResultTable, operation
+from muniment.declaration.operation import SUBJECT_AND_CHANNELS, Effect, Family, Group, ResultTable, operation
 from muniment.declaration.session import Session
 from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.views import View
@@ -16,6 +16,7 @@ from muniment.operations.parameters import ThroughView
 from muniment.operations.tabled_items import memory_rows
 from muniment.tables.database import Bounds
 from muniment.tables.rows import MemoryRows
+from muniment.tables.shown_part import ShownPart
 from muniment.tables.table_forms import DERIVED, TABLES
 
 ROWS = 1000
@@ -59,7 +60,7 @@ class Tables(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.READ, family=Family.REPLAY, request="TablesQueryRequest")
+    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT_AND_CHANNELS, request="TablesQueryRequest")
     def query(
         self,
         sql: Annotated[str, Meta(description="One SELECT statement of SQLite.")],
@@ -84,14 +85,21 @@ class Tables(Group):
         session.access.require_view(view)
         rows = session.budget().page(limit_of_query(limit, limits.result_rows_max))
         bounds = Bounds(rows, limits.result_bytes_max, limits.statement_seconds_max)
-        tables = space.tables.of(view)
-        memory = MemoryRows(session.access.subject, partial(memory_rows, space, view, session.access.subject))
-        selected, events = tables.select(sql, bindings, bounds, memory, limits.tables_bytes_max, session.progress)
+        memory = MemoryRows(session.access.subject, partial(memory_rows, space, view, session.access))
+        with space.tables.shown(view, ShownPart(session.access)) as tables:
+            selected, events = tables.select(sql, bindings, bounds, memory, limits.tables_bytes_max, session.progress)
         return QueryResult(
             columns=selected.columns, rows=selected.rows, events=events, view=view, is_cut=selected.is_cut
         )
 
-    @operation(Effect.READ, family=Family.SYSTEM, keyless=True, spaceless=True, request="DescribeTablesRequest")
+    @operation(
+        Effect.READ,
+        family=Family.SYSTEM,
+        heeds=SUBJECT_AND_CHANNELS,
+        keyless=True,
+        spaceless=True,
+        request="DescribeTablesRequest",
+    )
     def describe(self) -> TableDescriptions:
         """List the tables and their columns; reads nothing of the store."""
         return TableDescriptions(

@@ -1,19 +1,20 @@
 """A conversation as one state of the log has it: opened once in an operation, then asked as often as needed.
 
 `opened` refuses a conversation that does not exist; `find` returns None for it. Who knows the stream already makes the
-`Conversation` itself.
+`Conversation` itself. For a caller who is kept to some turns `space.seen_part` makes it, and the others are as absent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 from muniment.errors import UnknownConversation, UnknownPlace
 from muniment.events.identity import ConversationKey, TurnId, conversation_mark
 from muniment.events.records import TurnMeta
 from muniment.governance.detection.detection import ViewDetection
-from muniment.governance.phases import Phase
+from muniment.governance.listing import has_any, only
+from muniment.governance.phases import Phase, PhaseRun, runs
 from muniment.governance.profiles import NO_BUDGET, Budget
 from muniment.governance.slices import RedactionItem, SliceTurn, cut
 from muniment.governance.views import View
@@ -26,14 +27,26 @@ TURNS_AT_A_TIME = 64  # what was opened of them is released before the next ones
 
 
 class Conversation:
-    """One conversation, read from one state of the log. Its head is proved; its changes are read when needed."""
+    """One conversation, read from one state of the log. Its head is proved; its changes are read when needed.
 
-    def __init__(self, transcript: Transcript, reader: Reader, key: ConversationKey, stream: int) -> None:
+    `sequences` are those of the turns that there are for whoever asks, ascending; mostly all up to the head.
+    """
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        reader: Reader,
+        key: ConversationKey,
+        stream: int,
+        seen: Sequence[int] | None = None,
+    ) -> None:
         self._transcript = transcript
         self.reader = reader
         self.key = key
         self.stream = stream
         self.head = transcript.head(reader, stream)
+        self.is_whole = seen is None
+        self.sequences: Sequence[int] = range(1, self.head.turns + 1) if seen is None else seen
 
     @cached_property
     def mark(self) -> str:
@@ -47,11 +60,24 @@ class Conversation:
 
     def turn(self, turn: TurnId) -> OpenedEvent | None:
         """Return the commit of a turn by its id, or None when the conversation has no such turn."""
-        return self._transcript.turn(self.reader, self.head, self.key, turn)
+        return self._seen(self._transcript.turn(self.reader, self.head, self.key, turn))
 
     def turn_meant(self, text: TurnId) -> OpenedEvent | None:
         """Return the commit of a turn by its id, or by the id of one of its messages; None when there is neither."""
-        return self._transcript.turn_meant(self.reader, self.head, self.key, text)
+        return self._seen(self._transcript.turn_meant(self.reader, self.head, self.key, text))
+
+    def _seen(self, opened: OpenedEvent | None) -> OpenedEvent | None:
+        return None if opened is None or opened.row.turn_seq not in self.sequences else opened
+
+    def phases(self, turns: int) -> list[PhaseRun]:
+        """Return the phases of the turns that there are, as they were when the conversation had so many turns."""
+        whole = runs(turns, self.changes.steps)
+        return whole if self.is_whole else list(only(whole, self.sequences))
+
+    def steps(self) -> int:
+        """Return how many lifecycle events there are of these turns."""
+        steps = self.changes.steps
+        return len(steps) if self.is_whole else sum(has_any(self.sequences, step.first, step.last) for step in steps)
 
     def sequence_of(self, turn: TurnId) -> int | None:
         """Return the sequence of a turn by its id, or by the id of one of its messages; None when there is neither."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -18,8 +18,10 @@ from msgspec import Struct
 
 from muniment.events.attributes import DESCRIPTIVE, AttributeRecorded
 from muniment.events.records import ConversationOpened, EventKind, MetaBody, TurnMeta
-from muniment.governance.listing import LISTABLE, LISTED, LifecycleFilter, moves, observed_ms
+from muniment.governance.listing import LISTABLE, LISTED, LifecycleFilter, has_any, moves, observed_ms, only
 from muniment.governance.phases import Phase, PhaseRun
+from muniment.kernel.canonical import encode_plain
+from muniment.kernel.digest import sha256
 from muniment.log.port import EventRow
 from muniment.projections.people import PeopleOfTurns, PeopleState, people_of
 from muniment.projections.timed import WIDE, Timed
@@ -105,13 +107,14 @@ class ListedConversation:
     """
 
     __slots__ = (
-        "described", "leaf", "messages", "names", "observed", "people", "phases", "ranked", "revision", "sides",
-        "stream",
+        "described", "is_part", "leaf", "messages", "names", "observed", "people", "phases", "ranked", "revision",
+        "sides", "stream",
     )  # fmt: skip
 
     def __init__(self, stream: int, names: ConversationOpened) -> None:
         self.stream = stream
         self.names = names
+        self.is_part = False  # whose phases are those of some of the turns
         self.revision = 0
         self.leaf = b""
         self.observed = array(WIDE)
@@ -155,6 +158,8 @@ class ListedConversation:
 
     def runs(self) -> list[PhaseRun]:
         """Return the phases of all turns; those that nothing was said of are active."""
+        if self.is_part:
+            return self.phases
         turns, known = len(self.observed), self.phases[-1].last if self.phases else 0
         return (
             [*self.phases, PhaseRun(first=known + 1, last=turns, phase=Phase.ACTIVE)] if known < turns else self.phases
@@ -206,6 +211,27 @@ class ListedConversation:
         """Return the sequence of the first listed turn that was observed in a half-open range."""
         found = [side.between(from_ms, until_ms) for side in self.shown(lifecycle)]
         return min((within.first for within in found if within.turns), default=(0, None))[1]
+
+    def part(self, person: int | None) -> ListedConversation:
+        """Return the conversation, in no order yet; of a person, as if there were no turns of others."""
+        made = ListedConversation(self.stream, self.names)
+        made.revision, made.leaf, made.phases = self.revision, self.leaf, self.phases
+        made.observed, made.messages = self.observed, self.messages
+        made.people, made.sides, made.described = self.people, self.sides, self.described
+        if person is None or self.people.only(person):
+            return made
+        made.is_part, made.people = True, self.people.part(person)
+        own = self.people.own_turns(person)
+        made.phases = list(only(self.runs(), own))
+        made.sides = {phase: Timed() for phase in LISTABLE}
+        for run in made.phases:
+            made._each(made.sides.get(run.phase), Timed.add, range(run.first, run.last + 1))
+        described = {
+            key: {name: at for name, at in ids.items() if has_any(own, at.turn, at.turn)}
+            for key, ids in self.described.items()
+        }
+        made.described = described
+        return made
 
     def state(self) -> ConversationState:
         """Return all that is known, to be kept."""
@@ -358,6 +384,10 @@ class ConversationList:
         """Return a conversation by its stream."""
         return self._conversations[stream]
 
+    def has(self, stream: int) -> bool:
+        """Return whether a stream is that of a conversation."""
+        return stream in self._conversations
+
     def streams(self) -> list[int]:
         """Return the streams of all conversations, in log order."""
         return sorted(self._conversations)
@@ -408,6 +438,29 @@ class ConversationList:
                         )
                     at += 1
         return found
+
+    def part(self, subject: str | None, channels: Collection[str] | None) -> ConversationList:
+        """Return the list as if there were no turns of another subject, and no conversations in other channels.
+
+        Where nothing of a conversation is left, it is not there. Numbers of people stay. The generation of an order is
+        a digest of what is in it, so that what is not there changes none.
+        """
+        made, person = ConversationList(), None if subject is None else self.person(subject)
+        made.size, made.people, made._numbers = self.size, self.people, self._numbers
+        for one in self._conversations.values():
+            is_of = subject is None or (person is not None and person in one.people.owned)
+            if is_of and (channels is None or one.names.channel in channels):
+                made._conversations[one.stream] = one.part(person)
+                made._rank(made._conversations[one.stream])
+        for channel in {channel for _, channel in made._orders}:
+            made._generations[channel] = Generation(-1, made._digest(channel))
+        return made
+
+    def _digest(self, channel: str | None) -> bytes:
+        """Return a digest of what is listed of a channel, or (None) of all of them."""
+        listed = [one for one in self.conversations() if channel in {None, one.names.channel}]
+        sides = [[one.stream, [[*side.times], [*side.sequences]]] for one in listed for side in one.sides.values()]
+        return sha256(encode_plain(sides))
 
     def rows(self) -> list[object]:
         """Return all that is known as plain data, in the order of its keys."""

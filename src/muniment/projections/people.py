@@ -65,12 +65,22 @@ class PeopleOfTurns:
 
     def turns_of(self, person: int) -> list[int]:
         """Return the sequences of all turns that a person is in, in order."""
-        own = (
-            [place for place, owner in enumerate(self.owners, start=1) if owner == person]
-            if person in self.owned
-            else []
-        )
-        return sorted([*own, *self.others.get(person, ())])
+        return sorted([*self.own_turns(person), *self.others.get(person, ())])
+
+    def own_turns(self, person: int) -> list[int]:
+        """Return the sequences of all turns whose subject a person is, in order."""
+        if person not in self.owned:
+            return []
+        return [place for place, owner in enumerate(self.owners, start=1) if owner == person]
+
+    def part(self, person: int) -> PeopleOfTurns:
+        """Return the people of the turns of one person, where there are no others."""
+        made, own = PeopleOfTurns(), set(self.own_turns(person))
+        made.owners, made.owned = self.owners, {person: len(own)}
+        for other, turns in self.others.items():
+            if kept := array(NUMBER, (turn for turn in turns if turn in own)):
+                made.others[other] = kept
+        return made
 
     def state(self) -> PeopleState:
         """Return all that is known, to be kept."""

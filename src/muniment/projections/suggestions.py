@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationId, ConversationKey
 from muniment.governance.listing import LifecycleFilter
-from muniment.projections.conversation_list import ConversationList, ListedConversation
+from muniment.projections.conversation_list import ConversationList
 
 SUGGESTIONS_MAX = 3
 COMPARED_MAX = 1000  # of the most recent conversations
@@ -35,17 +35,10 @@ def asked_for(request: Struct) -> ConversationKey | None:
     return None
 
 
-def alike(listing: ConversationList, asked: ConversationKey, subject: str | None) -> tuple[ConversationKey, ...]:
-    """Return listed conversations whose names are like those that were asked for; of a subject, where one is given."""
-    person = None if subject is None else listing.person(subject)
-    if subject is not None and person is None:
-        return ()
+def alike(listing: ConversationList, asked: ConversationKey) -> tuple[ConversationKey, ...]:
+    """Return listed conversations whose names are like those that were asked for."""
     names = (asked.conversation, asked.conversation.partition("/")[2])
-
-    def may_be_told(one: ListedConversation) -> bool:
-        return person is None or one.has_listed(LISTED_ANYHOW, person)
-
-    listed = listing.entries(LISTED_ANYHOW, None, None, COMPARED_MAX, may_be_told)
+    listed = listing.entries(LISTED_ANYHOW, None, None, COMPARED_MAX)
     found: dict[ConversationKey, None] = {}
     by_folded: dict[str, list[ConversationKey]] = {}
     for entry in listed:

@@ -39,6 +39,7 @@ def record(session: Session, name: str, seed: str) -> tuple[bytes, RecordingRepo
     `name` becomes the id of the fixture, `seed` draws its words. Takes the right to administer and to see every view.
     """
     session.access.require(Effect.ADMIN)
+    session.access.require_whole()
     for view in View:
         session.access.require_view(view)
     restated = RestatedLog(session.space, Synthetic(SeededEntropy(seed.encode())))

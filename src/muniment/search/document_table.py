@@ -17,7 +17,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from muniment.events.message import Role
-from muniment.ranking.columns import NO_ROW, Rows
+from muniment.ranking.columns import NO_ROW, Columns, Rows
 
 Numbers = NDArray[np.int64]
 
@@ -225,6 +225,23 @@ class Passages:
         made.row, made.first, made.end = _wide(row), _wide(first), _wide(first + terms)
         made.alive, made.terms = len(row), int(terms.sum())
         return made
+
+
+def relinked(columns: Columns, rows: Rows) -> Columns:
+    """Return the columns with links between some documents alone, as `DocumentTable.link` makes them for all."""
+    stream, turn, message, time = (getattr(columns, name)[rows] for name in ("stream", "turn", "message", "time_ms"))
+    order = np.lexsort((message, turn, stream))
+    ordered, size = rows[order], len(columns.alive)
+    near = np.zeros(len(rows), np.bool_)
+    near[1:] = (np.diff(stream[order]) == 0) & (np.diff(time[order]) <= PAUSE_MS)
+    previous, following = np.full(size, NO_ROW), np.full(size, NO_ROW)
+    session = np.arange(size)
+    joined = np.flatnonzero(near)
+    previous[ordered[joined]] = ordered[joined - 1]
+    following[ordered[joined - 1]] = ordered[joined]
+    begins = np.maximum.accumulate(np.where(near, 0, np.arange(len(rows))))
+    session[ordered] = ordered[begins]
+    return columns._replace(previous=previous, following=following, session=session)
 
 
 def pages(count: int, kind: type[Kind]) -> NDArray[Kind]:

@@ -21,9 +21,9 @@ from muniment.kernel.canonical import encode_plain
 from muniment.ranking.columns import NO_ROW, ROLES, Columns, KeywordScores, Rows, Scores
 from muniment.search import bm25
 from muniment.search.conversation_rows import ConversationIndex
-from muniment.search.document_table import DocumentTable, Passages, SearchDocument, split_passages
+from muniment.search.document_table import DocumentTable, Passages, SearchDocument, relinked, split_passages
 from muniment.search.meaning import Meaning
-from muniment.search.partitions import Partitions
+from muniment.search.partitions import MESSAGES, Partitions, partition
 from muniment.search.postings import PLACES_MAX, Postings
 from muniment.search.speakers import Speakers
 from muniment.search.terms import Tokenizer
@@ -69,6 +69,7 @@ class Index:
         self.partitions = Partitions()
         self._next = 0
         self._columns: Columns | None = None
+        self._part: Rows | None = None
 
     def __len__(self) -> int:
         return len(self._rows) - self._rows.dead
@@ -198,13 +199,30 @@ class Index:
 
     def every(self) -> Rows:
         """Return the numbers of all documents."""
+        if self._part is not None:
+            return self._part
         return np.flatnonzero(self._rows.alive)
 
     def rows_of(self, stream: int) -> Rows:
         """Return the numbers of the documents of a conversation."""
         span = self._conversations.span(stream)
         rows: Rows = np.flatnonzero(self._rows.alive[span] & (self._rows["stream"][span] == stream))
-        return rows + span.start if len(rows) else rows
+        rows = rows + span.start if len(rows) else rows
+        return rows if self._part is None else np.intersect1d(rows, self._part, assume_unique=True)
+
+    def of_subject(self, subject: str) -> Index:
+        """Return this index for one answer, as if there were no messages but those of a subject's turns."""
+        return self.part(self.within([partition(MESSAGES, subject)], 0))
+
+    def part(self, rows: Rows) -> Index:
+        """Return this index for one answer, as if there were no other documents than some, in ascending order.
+
+        What is beside each other, and in one session, is decided among them alone.
+        """
+        made, columns = Index(), self.columns
+        made.__dict__.update(self.__dict__)
+        made._part, made._columns = rows, relinked(columns, rows)
+        return made
 
     def within(self, partitions: Iterable[str], at_ms: int) -> Rows:
         """Return the numbers of the documents of some partitions that are true at a time."""

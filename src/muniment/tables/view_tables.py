@@ -1,5 +1,7 @@
 """The tables of a space: one private database for each view that was asked, caught up with the log before each answer.
 
+A caller that is kept to a subject or channels gets a database of its own for each statement (decision 0191).
+
 1. Events are taken in the order of their positions and none may be missing. Turns that were committed are added; turns
    that changed are removed and added again, as the view shows them in the reader's state of the log.
 2. What else may change what is shown (an erasure, an archive, a restored log) makes the database worthless: it is
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
@@ -24,17 +27,17 @@ from muniment.errors import Corrupt
 from muniment.events.changes import Custody, Transition, TurnSpan, span_of
 from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.events.records import LIFECYCLES, NOTEBOOK, EventKind
-from muniment.events.references import RefDerived
 from muniment.governance.detection.detection import Detection
-from muniment.governance.views import View, shown_planes
+from muniment.governance.views import View
 from muniment.kernel.locks import new_lock
 from muniment.ledger.ledger import SPACE_STREAM, Ledger
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.conversation import Conversation, shown_turns
-from muniment.projections.evidence_links import Reference, reference_of
+from muniment.projections.evidence_links import Reference
 from muniment.projections.transcript import Transcript
 from muniment.tables.database import Bounds, PrivateDatabase, Scalar, Selected
 from muniment.tables.rows import MemoryRows, link_row, rows_of
+from muniment.tables.shown_part import WHOLE, ShownPart, link_of
 
 PART_EVENTS = 2000  # read in one snapshot
 SPAN_TURNS = 64  # shown at a time
@@ -59,8 +62,16 @@ class TouchedTurns(NamedTuple):
 class ViewTables:
     """The database of one view of a space. Thread-safe."""
 
-    def __init__(self, ledger: Ledger, transcript: Transcript, view: View, detection: Detection) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        transcript: Transcript,
+        view: View,
+        detection: Detection,
+        part: ShownPart = WHOLE,
+    ) -> None:
         self._ledger = ledger
+        self._part = part
         self._transcript = transcript
         self._view = view
         self._detection = detection.view(view)
@@ -146,9 +157,9 @@ class ViewTables:
         if row.kind in REPLACES:
             return is_new
         if row.kind == EventKind.REF_DERIVED:
-            meta = self._ledger.open(row).meta
-            if isinstance(meta, RefDerived) and meta.plane in shown_planes((self._view,)):
-                touched.links.append(reference_of(row, self._ledger.header(row)[0].about, meta))
+            link = link_of(self._ledger, row, self._view)
+            if link is not None:
+                touched.links.append(link)
         elif row.kind in TOUCHES:
             header, _ = self._ledger.header(row)
             if header.reason == Transition.ERASE and is_new:
@@ -170,6 +181,8 @@ class ViewTables:
                 continue
             names = self._transcript.names(row)
             key = ConversationKey(conversation=ConversationId(names.conversation), channel=Channel(names.channel))
+            if not self._part.conversation(key):
+                continue
             conversation = Conversation(self._transcript, reader, key, stream)
             sequences = set(touched.added[stream])
             for span in touched.changed[stream]:
@@ -177,7 +190,7 @@ class ViewTables:
                 database.remove(key.channel, key.conversation, span.first, last)
                 sequences.update(range(span.first, last + 1))
             self._show(database, conversation, sorted(sequences))
-        database.add(map(link_row, touched.links))
+        database.add(map(link_row, self._part.links(self._transcript, reader, touched.links)))
 
     def _show(self, database: PrivateDatabase, conversation: Conversation, sequences: Sequence[int]) -> None:
         for first, last in _spans(sequences):
@@ -186,7 +199,8 @@ class ViewTables:
             withheld = defaultdict(list)
             for item in items:
                 withheld[item.turn].append(item)
-            database.add(row for turn in turns for row in rows_of(conversation.key, turn, withheld[turn.turn]))
+            shown = self._part.turns(turns)
+            database.add(row for turn in shown for row in rows_of(conversation.key, turn, withheld[turn.turn]))
 
 
 class SpaceTables:
@@ -195,6 +209,7 @@ class SpaceTables:
     def __init__(self, ledger: Ledger, transcript: Transcript, detection: Detection) -> None:
         self._made = partial(ViewTables, ledger, transcript, detection=detection)
         self._of_views: dict[View, ViewTables] = {}  # of those that somebody asked
+        self._apart: list[ViewTables] = []  # each for one statement of a caller that is kept to a part
         self._lock = new_lock()
 
     def of(self, view: View) -> ViewTables:
@@ -204,9 +219,27 @@ class SpaceTables:
                 self._of_views[view] = self._made(view=view)
             return self._of_views[view]
 
+    @contextmanager
+    def shown(self, view: View, part: ShownPart) -> Iterator[ViewTables]:
+        """Give the tables of a view; of a part of the space tables of their own, which are closed after use."""
+        if part.is_whole:
+            yield self.of(view)
+            return
+        tables = self._made(view=view, part=part)
+        with self._lock:
+            self._apart.append(tables)
+        try:
+            yield tables
+        finally:
+            tables.release()
+            with self._lock:
+                self._apart.remove(tables)
+
     def release(self) -> None:
         """Close every database."""
-        for tables in tuple(self._of_views.values()):
+        with self._lock:
+            every = [*self._of_views.values(), *self._apart]
+        for tables in every:
             tables.release()
 
 

@@ -64,7 +64,7 @@ def export_archive(
     """Write the document, read it back, record it, give it its name, and report."""
     if private is PrivateMaterial.INCLUDE:
         session.access.require_view(View.RAW_OWNER)
-    space, scope = session.space, checked(scope, session.access)
+    space, scope = session.space, checked(scope)
     file, spool = OutFile(target, "file"), OutFile(target.with_name(target.name + ".spool"), "file")
     root_key, descriptor = session.store.seal(sealed_by)
     entropy = space.sources.entropy

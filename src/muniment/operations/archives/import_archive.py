@@ -87,7 +87,7 @@ def import_archive(
     into: ConversationId | None,
 ) -> ArchiveImportReport:
     """Check an archive, append it, and report."""
-    space, scope = session.space, checked(scope, session.access)
+    space, scope = session.space, checked(scope)
     conflicts = ImportConflicts(space, mode, into)
     with archive.checking() as check:
         check_root(check.root, scope, private)

@@ -1,4 +1,4 @@
-"""Scopes: which conversations and notebooks an archive is about, and who may ask for it.
+"""Scopes: which conversations and notebooks an archive is about.
 
 Each conversation is in exactly one of the scopes that cut a space into parts: that of a subject, when all of its turns
 have this mounted subject, or the shared one. A conversation by its names is a scope of its own. A notebook is in the
@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from muniment.errors import AccessDenied, InvalidInput
+from muniment.errors import InvalidInput
 from muniment.events.archive import ArchiveScope, PrivateMaterial, ScopeKind
 from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationId, ConversationKey, SubjectId, check_name
 from muniment.events.memory_items import MemoryPlane
 from muniment.events.records import TurnMeta
-from muniment.governance.access import Access
 from muniment.governance.phases import Phase
 from muniment.log.port import Reader, StreamHead
 from muniment.operations.lifecycle.scope import NotebookKey
@@ -35,8 +34,8 @@ class ScopedConversation(NamedTuple):
     t: int
 
 
-def checked(scope: ArchiveScope, access: Access) -> ArchiveScope:
-    """Return a scope with its defaults filled in, or refuse one that is malformed or not the caller's."""
+def checked(scope: ArchiveScope) -> ArchiveScope:
+    """Return a scope with its defaults filled in, or refuse one that is malformed."""
     wanted = {
         ScopeKind.SUBJECT: {"subject"},
         ScopeKind.SHARED: set[str](),
@@ -50,8 +49,6 @@ def checked(scope: ArchiveScope, access: Access) -> ArchiveScope:
             raise InvalidInput(at=name, problem="not_of_this_scope" if given is not None else "missing")
         if given is not None:
             check_name(given, at=name)
-    if access.subject is not None and scope.subject != access.subject:
-        raise AccessDenied(at="scope")
     return scope
 
 

@@ -50,11 +50,11 @@ def compose_context(session: Session, request: PromptRequest) -> Context:
     composition = request.composition
     if composition.record:
         session.access.require(Effect.APPEND)
-    space, budget = session.space, session.budget()
+    budget = session.budget()
     meter = Meter(session.token_counter, composition.overhead_tokens, composition.file_tokens)
     whole = RemainingBudget(tokens=request.budget_tokens, chars=budget.rendered_chars)
     layout = Layout(request, meter, whole)
-    recent = read_recent(space, layout)
+    recent = read_recent(session, layout)
     room = layout.without(recent.system)
     reserved = whole.share(0 if request.query is None else composition.reference_percent).within(room)
     fitted = recent.fit(layout, room.without(reserved))
@@ -105,6 +105,7 @@ def _context(
         _section(meter, ContextPart.TURNS, lines, no_turns),
     ]
     first = recent.first(fitted)
+    before = recent.before(first)
     apart = system if shape.system_field else []
     return Context(
         conversation=request.conversation,
@@ -118,10 +119,10 @@ def _context(
         chars=sum(section.chars for section in sections),
         counter=meter.name,
         turns=sum(bool(turn.spoken or turn.system) for turn in turns),
-        turns_before=first - 1,
+        turns_before=before,
         first_sequence=first if turns else None,
-        last_sequence=recent.turns if turns else None,
-        cut_by=fitted.bound if fitted.bound is not None or first == 1 else StopReason.TURNS,
+        last_sequence=turns[-1].sequence if turns else None,
+        cut_by=fitted.bound if fitted.bound is not None or not before else StopReason.TURNS,
         withheld=_summed(turn.withheld for turn in turns),
         left_out=_summed(unit.left_out for unit in fitting),
         quoted=[

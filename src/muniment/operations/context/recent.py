@@ -6,21 +6,25 @@ that belong together are seen.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from muniment.declaration.session import Session
 from muniment.errors import UnknownConversation
 from muniment.events.records import TurnMeta
 from muniment.governance.judgement import needs_content
+from muniment.governance.listing import spans
 from muniment.governance.phases import Phase
-from muniment.log.port import Reader, StreamHead
+from muniment.log.port import StreamHead
 from muniment.operations.context.cost import Meter, RemainingBudget
 from muniment.operations.context.fit import Fitted, Rules, fit, system_lines
 from muniment.operations.context.pairs import PAIR_TURNS_MAX, Unit, units
 from muniment.operations.context.prompt import CONTEXT_TURNS_MAX, MissingReason, PromptRequest, SystemText
 from muniment.operations.context.prompt_lines import TurnLines, collapse_markers, is_wanted, turn_lines
 from muniment.operations.context.shapes import WRITINGS, ShapeFormat
+from muniment.projections.conversation import Conversation
 from muniment.space.space import Space
 
 BATCH_TURNS = 32  # read at first; each further batch is twice as large, until one has more than fit
@@ -50,7 +54,7 @@ class Recent(NamedTuple):
     `system_miss` why there is none.
     """
 
-    head: StreamHead | None
+    conversation: Conversation | None
     system_miss: MissingReason
     system: tuple[str, ...] = ()
     units: Sequence[Unit] = ()
@@ -59,34 +63,44 @@ class Recent(NamedTuple):
     @property
     def turns(self) -> int:
         """How many turns the conversation has."""
-        return 0 if self.head is None else self.head.turns
+        return 0 if self.conversation is None else len(self.conversation.sequences)
+
+    @property
+    def head(self) -> StreamHead | None:
+        """The head of the conversation."""
+        return None if self.conversation is None else self.conversation.head
+
+    def before(self, sequence: int) -> int:
+        """Return how many turns there are before a sequence."""
+        return 0 if self.conversation is None else bisect_left(self.conversation.sequences, sequence)
 
     def first(self, fitted: Fitted) -> int:
         """Return the sequence of the oldest turn that fits; one after the last when none does."""
         fitting = self.units[fitted.first :]
-        return fitting[0].turns[0].sequence if fitting else self.turns + 1
+        if fitting or self.conversation is None:
+            return fitting[0].turns[0].sequence if fitting else 1
+        return self.conversation.head.turns + 1
 
     def fit(self, layout: Layout, room: RemainingBudget) -> Fitted:
         """Return how many of the units fit into a part of the budget."""
         return fit(self.units, room, Rules(layout.meter, layout.shape.user_first, self.system))
 
 
-def read_recent(space: Space, layout: Layout) -> Recent:
+def read_recent(session: Session, layout: Layout) -> Recent:
     """Read turns from the newest on until there are more than fit, and the system text of the first one."""
-    request, leaves = layout.request, dict[int, bytes]()
+    request, leaves, space = layout.request, dict[int, bytes](), session.space
     keeps_system = request.composition.system is SystemText.KEEP
     recent = Recent(None, MissingReason.NOTHING_THERE if keeps_system else MissingReason.NOT_ASKED)
     with space.ledger.reader() as reader:
-        stream = space.transcript.stream_of(reader, request.conversation)
-        if stream is None and request.composition.begins:
+        conversation = session.seen.find(reader, request.conversation)
+        if conversation is None and request.composition.begins:
             return recent
-        if stream is None:
+        if conversation is None:
             raise UnknownConversation(at="conversation")
-        head = space.transcript.head(reader, stream)
-        recent = recent._replace(head=head, leaves=leaves)
-        read = partial(_read, space, request, reader, head, leaves)
-        if keeps_system and head.turns:
-            system = tuple(dict.fromkeys(text for turn in read(1, 1) for text in turn.system))
+        recent = recent._replace(conversation=conversation, leaves=leaves)
+        sequences, read = conversation.sequences, partial(_read, space, request, conversation, leaves)
+        if keeps_system and sequences:
+            system = tuple(dict.fromkeys(text for turn in read(sequences[:1]) for text in turn.system))
             if layout.budget.holds(layout.meter.cost(system_lines(system))):
                 recent = recent._replace(system=system)
             else:
@@ -96,25 +110,28 @@ def read_recent(space: Space, layout: Layout) -> Recent:
             layout.shape.carries(files=request.composition.file_tokens is not None),
         )
         turns: list[TurnLines] = []
-        first, batch = head.turns + 1, BATCH_TURNS
+        first, batch = len(sequences), BATCH_TURNS
         while True:
-            last, first = first - 1, max(1, first - batch)
-            turns = [*read(first, last), *turns] if last else turns
+            last, first = first, max(0, first - batch)
+            turns = [*read(sequences[first:last]), *turns]
             recent = recent._replace(units=units(collapse_markers(turns), carries))
-            oldest = recent.first(recent.fit(layout, room))
-            if first == 1 or oldest - first >= PAIR_TURNS_MAX or len(turns) >= CONTEXT_TURNS_MAX:
+            oldest = recent.before(recent.first(recent.fit(layout, room)))
+            if first == 0 or oldest - first >= PAIR_TURNS_MAX or len(turns) >= CONTEXT_TURNS_MAX:
                 return recent
             batch = PAIR_TURNS_MAX if oldest > first else 2 * batch
 
 
 def _read(
-    space: Space, request: PromptRequest, reader: Reader, head: StreamHead, leaves: dict[int, bytes], *turns: int
+    space: Space,
+    request: PromptRequest,
+    conversation: Conversation,
+    leaves: dict[int, bytes],
+    sequences: Sequence[int],
 ) -> list[TurnLines]:
     def needed(phase: Phase, meta: TurnMeta) -> bool:
         return is_wanted(phase, request.composition) and needs_content(request.view, phase, meta)
 
-    first, last = turns
-    page = space.transcript.page(reader, head, first, last, needed)
+    page = [read for first, last in spans(sequences) for read in conversation.page(first, last, needed)]
     leaves.update((read.record.sequence, read.opened.row.leaf) for read in page)
     detection = space.detection.view(request.view)
     return [turn_lines(read.record, request.view, detection, request.composition) for read in page]

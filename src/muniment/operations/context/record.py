@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from muniment.declaration.session import Session
+from muniment.errors import AccessDenied
 from muniment.events.caller import Caller
 from muniment.events.disclosures import ContextGrant, ContextIssued
 from muniment.events.records import EventKind
@@ -28,6 +29,8 @@ def issue(session: Session, context: Context, stream: int | None, leaves: Mappin
     refs: dict[str, int] = {} if stream is None else {"stream": stream, "through": context.revision}
     digest = None
     if first is not None and last is not None:
+        if any(turn not in leaves for turn in range(first, last + 1)):
+            raise AccessDenied(at="composition.record")  # what is recorded is turns without a gap
         refs |= {"first": first, "last": last}
         digest = source_digest(space.ledger.log, [leaves[turn] for turn in range(first, last + 1)])
     grant = ContextGrant(

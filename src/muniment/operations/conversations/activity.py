@@ -11,7 +11,7 @@ from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.identity import Channel, ConversationId, ConversationKey, check_name, given_key
 from muniment.governance.listing import LifecycleFilter
 from muniment.operations.place import Moment, Place, place_of
-from muniment.projections.conversation import Conversation, opened
+from muniment.projections.conversation import Conversation
 from muniment.projections.conversation_catalogue import CaughtUpCatalogue
 from muniment.projections.conversation_list import ListedConversation
 from muniment.projections.transcript import Transcript
@@ -55,8 +55,8 @@ def count_activity(
         session.check_key(key)
     space = session.space
     check_ranges(ranges, space.limits.activity_ranges_max)
-    with space.catalogue.caught_up(session.progress) as caught:
-        stream = None if key is None else opened(space.transcript, caught.reader, key).stream
+    with session.seen.catalogue() as caught:
+        stream = None if key is None else session.seen.opened(caught.reader, key, caught.listing).stream
 
         def is_wanted(listed: ListedConversation) -> bool:
             return listed.stream == stream if key is not None else channel in {None, listed.names.channel}

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from muniment.declaration.operation import Effect, Family, Group, operation
+from muniment.declaration.operation import SUBJECT_AND_CHANNELS, Effect, Family, Group, operation
 from muniment.declaration.session import Session
 from muniment.events.identity import DEFAULT_CHANNEL, Channel, SubjectId
 from muniment.governance.listing import LifecycleFilter
@@ -35,7 +35,7 @@ class ConversationGroup(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.READ, family=Family.LISTING, request="ListConversationsRequest")
+    @operation(Effect.READ, family=Family.LISTING, heeds=SUBJECT_AND_CHANNELS, request="ListConversationsRequest")
     def list_(
         self,
         channel: InChannel = None,
@@ -59,7 +59,7 @@ class ConversationGroup(Group):
         request = ListRequest(channel=channel, lifecycle=lifecycle, limit=limit, only=only, view=view)
         return list_conversations(self._session, request, cursor)
 
-    @operation(Effect.READ, family=Family.LISTING)
+    @operation(Effect.READ, family=Family.LISTING, heeds=SUBJECT_AND_CHANNELS)
     def activity(
         self,
         ranges: Annotated[
@@ -77,7 +77,7 @@ class ConversationGroup(Group):
         """
         return count_activity(self._session, ranges, channel, conversation, lifecycle)
 
-    @operation(Effect.READ, family=Family.LISTING)
+    @operation(Effect.READ, family=Family.LISTING, heeds=SUBJECT_AND_CHANNELS)
     def resolve(
         self,
         name: Annotated[str, Meta(description="A chat id, the id of a conversation, or channel/conversation.")],
@@ -92,7 +92,7 @@ class ConversationGroup(Group):
         """
         return resolve(self._session, name, subject, channel)
 
-    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True)
+    @operation(Effect.APPEND, family=Family.COMMIT, heeds=SUBJECT_AND_CHANNELS, idempotent=True)
     def describe(
         self,
         conversation: InConversation,

@@ -28,7 +28,7 @@ from muniment.events.records import TurnMeta
 from muniment.events.references import Visibility
 from muniment.governance.detection.parts import found_in
 from muniment.governance.listing import LISTABLE
-from muniment.governance.phases import Phase, PhaseRun, runs
+from muniment.governance.phases import Phase, PhaseRun
 from muniment.governance.redaction import replaced
 from muniment.governance.views import View
 from muniment.ledger.ledger import Writer
@@ -59,7 +59,7 @@ def describe(session: Session, key: ConversationKey, title: str | None, tags: li
         raise InvalidInput(at="title", problem="missing_field")
     space = session.space
     with space.ledger.reader() as reader:
-        conversation = opened(space.transcript, reader, key)
+        conversation = session.seen.opened(reader, key)
         sequence = _turn_for(conversation)
         meta = conversation.at(sequence).record.meta
         title = None if title is None else _without_detected(space, checked_title(title), meta)
@@ -139,7 +139,7 @@ def _id(key: str, sequence: int) -> str:
 
 def _turn_for(conversation: Conversation) -> int:
     """Return the turn that describes the conversation; raise where the words of all turns are erased."""
-    phases = runs(conversation.head.turns, conversation.changes.steps)
+    phases = conversation.phases(conversation.head.turns)
     attributes = conversation.changes.attributes
     described = sorted(
         turn for name, turn in attributes.turn_of.items() if name in {_id(TITLE_KEY, turn), _id(TAGS_KEY, turn)}

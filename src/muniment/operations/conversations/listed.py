@@ -113,7 +113,7 @@ def list_conversations(session: Session, request: ListRequest, cursor: str | Non
     session.access.require_subjects(only.subject)
     view = shown_through(session, request.view)
     page = Page(session, "conversations", ConversationsMark, request.limit, cursor)
-    with session.space.catalogue.caught_up(session.progress) as caught:
+    with session.seen.catalogue() as caught:
         mark = page.begin_run(caught.reader, encode_plain([request, view]).decode())
         generation = caught.listing.generation(channel)
         newest = (generation.position, short_leaf(generation.leaf))

@@ -52,26 +52,23 @@ def resolve(session: Session, name: str, subject: SubjectId | None, channel: Cha
     if subject is not None:
         check_name(subject, at="subject")
         session.access.require_subjects(subject)
-    transcript = session.space.transcript
+    transcript, seen = session.space.transcript, session.seen
     with session.space.ledger.reader() as reader:
+        meant: list[tuple[NamedBy, ConversationKey]] = []
         if subject is not None and (stream := transcript.stream_of_alias(reader, subject, channel, name)) is not None:
-            return _resolved(transcript, reader, key_of_stream(transcript, reader, stream), NamedBy.CHAT)
-        key = ConversationKey(conversation=ConversationId(name), channel=channel)
-        if transcript.stream_of(reader, key) is not None:
-            return _resolved(transcript, reader, key, NamedBy.CONVERSATION)
+            meant.append((NamedBy.CHAT, key_of_stream(transcript, reader, stream)))
+        meant.append((NamedBy.CONVERSATION, ConversationKey(conversation=ConversationId(name), channel=channel)))
         printed = parse_spelled(name)
         if printed is not None:
             key = ConversationKey(conversation=printed[1], channel=printed[0])
-            if transcript.stream_of(reader, key) is not None:
-                return _resolved(transcript, reader, key, NamedBy.CHANNEL_AND_CONVERSATION)
+            meant.append((NamedBy.CHANNEL_AND_CONVERSATION, key))
+        for by, key in meant:
+            conversation = seen.find(reader, key)
+            if conversation is not None:
+                return ResolvedConversation(conversation=key, by=by, turns=len(conversation.sequences))
+            if by is NamedBy.CHAT and transcript.stream_of(reader, key) is None:
+                raise Corrupt(at="conversation", problem="lookup_missing")
     raise UnknownConversation(at="name")
-
-
-def _resolved(transcript: Transcript, reader: Reader, key: ConversationKey, by: NamedBy) -> ResolvedConversation:
-    stream = transcript.stream_of(reader, key)
-    if stream is None:
-        raise Corrupt(at="conversation", problem="lookup_missing")
-    return ResolvedConversation(conversation=key, by=by, turns=transcript.head(reader, stream).turns)
 
 
 def key_of_stream(transcript: Transcript, reader: Reader, stream: int) -> ConversationKey:

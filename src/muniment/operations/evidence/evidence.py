@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from muniment.declaration.operation import (
+    SUBJECT_AND_CHANNELS,
     TEXT_FILE,
     Document,
     Effect,
@@ -70,7 +71,7 @@ class Evidence(Group):
         url = self._session.timestamp_url if timestamp_url is None else timestamp_url
         return checkpoint(self._session.space, url, self._session.witnesses)
 
-    @operation(Effect.READ, family=Family.EXPORT)
+    @operation(Effect.READ, family=Family.EXPORT, heeds=SUBJECT_AND_CHANNELS)
     def prove(
         self,
         conversation: InConversation,
@@ -116,7 +117,7 @@ class Evidence(Group):
         grant = ExportGrant(view=view, recipient=recipient, purpose=purpose)
         return export(self._session, conversation, grant, (first_event, last_event), format, certified=certified)
 
-    @operation(Effect.READ, family=Family.VALIDATION, keyless=True, inspecting=True)
+    @operation(Effect.READ, family=Family.VALIDATION, heeds=SUBJECT_AND_CHANNELS, keyless=True, inspecting=True)
     def verify(
         self,
         bundle: Annotated[Upload, Meta(description="The bundle, page, receipt or erasure certificate.")],

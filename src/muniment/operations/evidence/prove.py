@@ -13,7 +13,7 @@ from muniment.evidence.tree import inclusion_proof
 from muniment.governance.views import View
 from muniment.log.port import CheckpointRow, Reader
 from muniment.operations.evidence.disclosed import event_lines
-from muniment.projections.conversation import Conversation, opened
+from muniment.projections.conversation import Conversation
 from muniment.space.outgoing import ContentGrant, ExportWay, record_export
 from muniment.space.space import Space
 
@@ -36,7 +36,7 @@ def prove(session: Session, key: ConversationKey, turn: TurnId, view: View) -> D
     session.check_key(key)
     check_name(turn, at="turn")
     with space.ledger.reader() as reader:
-        conversation = opened(space.transcript, reader, key)
+        conversation = session.seen.opened(reader, key)
         commit = conversation.turn_meant(turn)
     if commit is None:
         raise EvidenceMissing(at="turn")

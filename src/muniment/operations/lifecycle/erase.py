@@ -10,6 +10,7 @@ from muniment.operations.lifecycle.erase_space import erase_space
 from muniment.operations.lifecycle.erase_turns import erase_turns
 from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.lifecycle.scope import Scope
+from muniment.operations.lifecycle.seen_targets import seen_target
 from muniment.operations.lifecycle.targets import target_of
 
 
@@ -17,5 +18,5 @@ def erase(session: Session, scope: Scope, request: LifecycleRequest, *, with_mem
     """Erase the space or the turns that a scope names, perhaps with what rests on nothing else, and report."""
     if scope.whole_space is not None:
         return erase_space(session, request)
-    target = target_of(session.space, scope, session.progress, with_memory=with_memory)
+    target = seen_target(session, scope, target_of(session.space, scope, session.progress, with_memory=with_memory))
     return erase_turns(session, scope, target, replace(request, subject=scope.subject))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from muniment.declaration.operation import Document, Effect, Family, Group, SecondRight, operation
+from muniment.declaration.operation import SUBJECT_AND_CHANNELS, Document, Effect, Family, Group, SecondRight, operation
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput
 from muniment.events.changes import Action, RetentionPolicy, Transition
@@ -35,7 +35,9 @@ class Lifecycle(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.ERASE, family=Family.LIFECYCLE, idempotent=True, request="TransitionRequest")
+    @operation(
+        Effect.ERASE, family=Family.LIFECYCLE, heeds=SUBJECT_AND_CHANNELS, idempotent=True, request="TransitionRequest"
+    )
     def request(
         self,
         conversation: InConversation,
@@ -56,6 +58,7 @@ class Lifecycle(Group):
         """
         self._session.check_key(conversation)
         scope = Scope(conversation=conversation.conversation, channel=conversation.channel, turn=turn)
+        scope.check_within(self._session.access)
         request = requested(self._session, reason, requester)
         if transition is Transition.ERASE:
             return erase(self._session, scope, request)
@@ -64,6 +67,7 @@ class Lifecycle(Group):
     @operation(
         Effect.ERASE,
         family=Family.LIFECYCLE,
+        heeds=SUBJECT_AND_CHANNELS,
         also=(SecondRight(effect=Effect.ADMIN, when="scope.whole_space"),),
         idempotent=True,
     )
@@ -86,7 +90,7 @@ class Lifecycle(Group):
         and it can still be audited. Raises `request.invalid` for a scope that is not exactly one thing.
         """
         scope.check(self._session.space.name)
-        self._session.access.require_subjects(scope.subject)
+        scope.check_within(self._session.access)
         request = requested(self._session, reason, requester)
         return erase(self._session, scope, request, with_memory=with_memory)
 

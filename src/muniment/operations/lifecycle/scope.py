@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 from msgspec import Meta, Struct
 
-from muniment.errors import ForeignSpace, InvalidInput
+from muniment.errors import AccessDenied, ForeignSpace, InvalidInput
 from muniment.events.changes import TurnSpan
 from muniment.events.identity import (
     Channel,
@@ -20,6 +20,7 @@ from muniment.events.identity import (
     named_message,
 )
 from muniment.events.memory_items import MemoryPlane
+from muniment.governance.access import Access
 from muniment.log.port import StreamHead
 from muniment.operations.examples import SCOPE
 
@@ -72,6 +73,19 @@ class Scope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
             raise InvalidInput(at="scope.message", problem="differs")
         if self.whole_space is not None and self.whole_space != space:
             raise ForeignSpace(at="scope.whole_space")
+
+    def check_within(self, access: Access) -> None:
+        """Refuse what may reach beyond the bounds of an access.
+
+        | kept to | may name |
+        |---|---|
+        | a subject | a turn, a message, or the subject; no whole conversation, which may have turns of others |
+        | channels | a conversation, a turn or a message; no subject, whose turns may be elsewhere |
+        """
+        access.require_subjects(self.subject)
+        names_own = (self.turn, self.message, self.subject) != (None, None, None)
+        if (access.subject is not None and not names_own) or (access.channels is not None and self.key is None):
+            raise AccessDenied(at="scope")
 
     def about(self) -> dict[str, str]:
         """Return what it is about by the names of its fields, for an approval."""

@@ -117,9 +117,13 @@ class ConversationTarget:
 
 
 class SubjectTarget:
-    """Every turn of a subject, in all conversations, and its memory items; no turn is read twice."""
+    """Every turn of a subject, in all conversations, and its memory items; no turn is read twice.
 
-    def __init__(self, space: Space, subject: str, progress: Progress) -> None:
+    `own`: only turns whose subject it is, not those that name it as acting or mounted.
+    """
+
+    def __init__(self, space: Space, subject: str, progress: Progress, *, own: bool = False) -> None:
+        self._own = own
         self._space = space
         self._subject = subject
         self._progress = progress
@@ -181,7 +185,7 @@ class SubjectTarget:
         meta = readable(self._space, row)
         if meta is None:
             self._unreadable.setdefault(row.stream, []).append(turn)
-        elif self._subject in subjects_of(meta.actor):
+        elif self._subject in ({meta.actor.subject} if self._own else subjects_of(meta.actor)):
             self._sequences.setdefault(row.stream, []).append(turn)
         self._read[row.stream] = turn
 

@@ -16,7 +16,8 @@ from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.lifecycle.reporting import Reporting
 from muniment.operations.lifecycle.retold import retire_retold
 from muniment.operations.lifecycle.scope import Scope
-from muniment.operations.lifecycle.targets import ConversationTarget
+from muniment.operations.lifecycle.seen_targets import seen_target
+from muniment.operations.lifecycle.targets import ConversationTarget, Target
 from muniment.space.space import Space
 
 
@@ -33,7 +34,7 @@ def review_transition(
 ) -> LifecycleReport:
     """Return what a transition would affect now."""
     space, budget = session.space, session.budget()
-    target = _target_of(space, scope)
+    target = seen_target(session, scope, _target_of(space, scope))
     with space.ledger.reader() as reader:
         judged = _affected(space, reader, target, transition)
         return Reporting(space, reader, budget, session.access.open_views).report(
@@ -69,7 +70,7 @@ def _target_of(space: Space, scope: Scope) -> ConversationTarget:
     return ConversationTarget(space, scope.within_a_conversation(), scope.turn)
 
 
-def _affected(space: Space, reader: Reader, target: ConversationTarget, transition: Transition) -> list[Judgements]:
+def _affected(space: Space, reader: Reader, target: Target, transition: Transition) -> list[Judgements]:
     affected = []
     for turns in target.turns(reader):
         phases = runs(turns.head.turns, space.transcript.changes(reader, turns.head).steps)

@@ -6,7 +6,6 @@ its slot (`memory.merging`), and whether its notebook is full (`memory.eviction`
 
 from __future__ import annotations
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from muniment.errors import Conflict
@@ -19,37 +18,10 @@ from muniment.memory.kinds import RETELLING
 from muniment.memory.merging import Merge, MergeOutcome, MergeReason, in_use, merged
 from muniment.memory.policies import STOPS, SUPPRESSED_BY_POLICY, in_force, stopped_by
 from muniment.operations.memory.prepared_items import EVIDENCE_HIDDEN, PreparedItem, Undecided
+from muniment.operations.memory.remember_report import RememberedCandidate
 from muniment.space.space import Space
 
 ALREADY_RECORDED, NOTEBOOK_FULL = "already_recorded", "notebook_full"
-
-
-class RememberedCandidate(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of a candidate: what was decided, why, and the item that says it now.
-
-    `replaces` is the item that it took the place of, `evicted` are those that made room for it, `policy` is the one
-    that stopped it. `likeness` is the share of its words that it has in common with the item that was in its slot.
-    """
-
-    decision: Ruling
-    reason: str
-    changed: bool
-    item: str | None = None
-    position: int | None = None
-    replaces: str | None = None
-    likeness: float | None = None
-    policy: str | None = None
-    evicted: list[str] = []
-
-    @property
-    def would_change(self) -> bool:
-        """Whether recording it would change anything."""
-        return self.is_accepted and self.item is None
-
-    @property
-    def is_accepted(self) -> bool:
-        """Whether it is remembered, from now on or from before."""
-        return self.decision is Ruling.ACCEPT
 
 
 class CandidateDecisions:

@@ -57,7 +57,7 @@ def derived_from(
         message=source.message,
     )
     check_derivation(session, given, at)
-    return prepared_derivation(session.space, reader, given, at, now_ms, is_new=whose.is_new)
+    return prepared_derivation(session.seen, reader, given, at, now_ms, is_new=whose.is_new)
 
 
 def append_links(session: Session, writer: Writer, whose: Derived, sources: list[ItemSource], now_ms: int) -> None:

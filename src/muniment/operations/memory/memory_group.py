@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from muniment.declaration.operation import (
+    SUBJECT,
     DocumentFolder,
     Effect,
     Family,
@@ -28,9 +29,6 @@ from muniment.operations.memory.amend_report import AmendReport, AskedAmendment
 from muniment.operations.memory.forget import forget
 from muniment.operations.memory.forget_report import ForgetReport
 from muniment.operations.memory.forget_targets import ForgetTarget
-from muniment.operations.memory.import_notes import NotesImport, import_notes
-from muniment.operations.memory.imported_notes import MemoryImport
-from muniment.operations.memory.journal import OnDay, journal
 from muniment.operations.memory.list_items import ItemDetail, ListedItems, list_items, show_item
 from muniment.operations.memory.prompt_report import AskedBlock, BlockComposition, PromptBlock
 from muniment.operations.memory.recall_report import (
@@ -40,8 +38,12 @@ from muniment.operations.memory.recall_report import (
     RecallScope,
     Recollection,
 )
-from muniment.operations.memory.remember import RememberReport, remember
+from muniment.operations.memory.remember import remember
+from muniment.operations.memory.remember_report import RememberReport
 from muniment.operations.memory.selection import EVERYTHING, AsOf, ItemSelection
+from muniment.operations.notes.import_notes import NotesImport, import_notes
+from muniment.operations.notes.imported_notes import MemoryImport
+from muniment.operations.notes.journal import OnDay, journal
 from muniment.operations.parameters import DryRun, Requester, ThroughView, Why, requested
 
 EVERYWHERE, BALANCED, ITEMS_ALONE = RecallScope(), RecallRanking(), BlockComposition()
@@ -62,7 +64,7 @@ class MemoryGroup(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True)
+    @operation(Effect.APPEND, family=Family.COMMIT, heeds=SUBJECT, idempotent=True)
     def remember(
         self,
         candidates: Annotated[list[Candidate], Meta(description="What to remember.", examples=[[CANDIDATE]])],
@@ -81,7 +83,7 @@ class MemoryGroup(Group):
         """
         return remember(self._session, candidates, requester, run, dry_run=dry_run)
 
-    @operation(Effect.READ, family=Family.REPLAY, request="RecallRequest")
+    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT, request="RecallRequest")
     def recall(
         self,
         subject: Annotated[SubjectId, Meta(description="Subject whose memory is asked.")],
@@ -109,7 +111,7 @@ class MemoryGroup(Group):
         )
         return recall(self._session, asked, view)
 
-    @operation(Effect.READ, family=Family.REPLAY)
+    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT)
     def list_(
         self,
         subject: Annotated[SubjectId, Meta(description="Subject of the items.")],
@@ -128,7 +130,7 @@ class MemoryGroup(Group):
         """
         return list_items(self._session, subject, selection, view, limit, after)
 
-    @operation(Effect.READ, family=Family.REPLAY)
+    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT)
     def show(self, item: ItemId, view: ThroughView, as_of_ms: AsOf = None) -> ItemDetail:
         """Show a memory item with everything that happened to it, as a view shows it.
 
@@ -137,7 +139,7 @@ class MemoryGroup(Group):
         """
         return show_item(self._session, item, view, as_of_ms)
 
-    @operation(Effect.READ, family=Family.REPLAY)
+    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT)
     def prompt(
         self,
         subject: Annotated[SubjectId, Meta(description="Subject of the items.")],
@@ -165,7 +167,7 @@ class MemoryGroup(Group):
         asked = AskedBlock(subject, budget_tokens, query, composition, registries)
         return prompt_block(self._session, asked, view)
 
-    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True, request="AmendItemRequest")
+    @operation(Effect.APPEND, family=Family.COMMIT, heeds=SUBJECT, idempotent=True, request="AmendItemRequest")
     def amend(
         self,
         item: ItemId,
@@ -191,7 +193,7 @@ class MemoryGroup(Group):
         asked = AskedAmendment(item=item, amendment=amendment, request=request, expected=expected, run=run)
         return amend(self._session, asked, dry_run=dry_run)
 
-    @operation(Effect.READ, family=Family.EXPORT, request="JournalRequest")
+    @operation(Effect.READ, family=Family.EXPORT, heeds=SUBJECT, request="JournalRequest")
     def journal(
         self,
         subject: Annotated[SubjectId, Meta(description="Subject of the items.")],
@@ -212,6 +214,7 @@ class MemoryGroup(Group):
     @operation(
         Effect.APPEND,
         family=Family.IMPORT,
+        heeds=SUBJECT,
         also=(SecondRight(effect=Effect.ADMIN),),
         idempotent=True,
         request="ImportMemoryRequest",
@@ -239,7 +242,7 @@ class MemoryGroup(Group):
         asked = NotesImport(subject=subject, requester=requester, run=run, dry_run=dry_run)
         return import_notes(self._session, sources_of(file), asked)
 
-    @operation(Effect.ERASE, family=Family.LIFECYCLE, idempotent=True, request="ForgetRequest")
+    @operation(Effect.ERASE, family=Family.LIFECYCLE, heeds=SUBJECT, idempotent=True, request="ForgetRequest")
     def forget(
         self,
         subject: Annotated[SubjectId, Meta(description="Subject of the items.")],

@@ -39,7 +39,10 @@ def recalled_messages(session: Session, asked: AskedRecall, view: View, question
     with space.indexes.caught_up(view, session.progress) as caught:
         index, reader = caught
         embed_newest(space, view, caught)
-        rows = index.listed(index.within([part], question.asked_ms), asked.scope.as_of_ms)
+        own = index.within([part], question.asked_ms)
+        if session.access.subject is not None:
+            index = index.part(own)
+        rows = index.listed(own, asked.scope.as_of_ms)
         weights = index_weights(asked.weights, linked=True)
         found = found_documents(index, question, rows, weights, POOL_FACTOR * asked.limit)
         to_show = HitsToShow(found.ranked, found.question.searched)

@@ -8,7 +8,7 @@ of the items that give way to it, and the record of the run are one transaction;
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -22,7 +22,7 @@ from muniment.memory.candidate import Candidate
 from muniment.memory.fold import MemoryItem
 from muniment.memory.merging import in_use
 from muniment.operations.memory.candidate_checks import check_candidates
-from muniment.operations.memory.candidate_decisions import CandidateDecisions, RememberedCandidate
+from muniment.operations.memory.candidate_decisions import CandidateDecisions
 from muniment.operations.memory.item_changes import retire_item
 from muniment.operations.memory.item_writes import ItemsOfRun, record_item, record_run
 from muniment.operations.memory.prepared_items import (
@@ -31,20 +31,8 @@ from muniment.operations.memory.prepared_items import (
     Writing,
     prepared_item,
 )
-from muniment.operations.not_done import AnsweredRequest
+from muniment.operations.memory.remember_report import RememberedCandidate, RememberReport
 from muniment.space.space import Space
-
-
-class RememberReport(AnsweredRequest, frozen=True, kw_only=True, omit_defaults=False):
-    """What became of each candidate, in their order; `recorded` of them are new items."""
-
-    dry_run: bool
-    recorded: int
-    candidates: list[RememberedCandidate]
-
-    def words(self) -> Iterator[str | None]:
-        """Yield what was decided about each candidate."""
-        yield from (candidate.decision for candidate in self.candidates)
 
 
 def remember(

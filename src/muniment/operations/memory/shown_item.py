@@ -148,7 +148,7 @@ class ItemShower:
             evidence=[
                 ShownEvidence(citation=citation(source), phase=phase)
                 for source, phase in zip(item.evidence, phases, strict=True)
-                if tells_origin
+                if tells_origin and owns
             ],
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 
-from muniment.operations.memory.candidate_decisions import RememberedCandidate
+from muniment.operations.memory.remember_report import RememberedCandidate
 from muniment.operations.not_done import AnsweredRequest
 
 

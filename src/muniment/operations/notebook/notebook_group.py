@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from muniment.declaration.operation import Effect, Family, Group, SecondRight, operation
+from muniment.declaration.operation import SUBJECT, Effect, Family, Group, SecondRight, operation
 from muniment.declaration.session import Session
 from muniment.events.identity import Count, SubjectId, check_name
 from muniment.events.memory_governance import PolicyAction
@@ -42,6 +42,7 @@ class NotebookGroup(Group):
     @operation(
         Effect.APPEND,
         family=Family.COMMIT,
+        heeds=SUBJECT,
         also=(SecondRight(effect=Effect.ERASE, when="action is follow"),),
         idempotent=True,
         request="SetMemoryPolicyRequest",
@@ -71,7 +72,7 @@ class NotebookGroup(Group):
         request = requested(self._session, reason, requester)
         return set_policy(self._session, asked_policy(self._session, action, selector, until_ms, request))
 
-    @operation(Effect.READ, family=Family.LISTING)
+    @operation(Effect.READ, family=Family.LISTING, heeds=SUBJECT)
     def policies(
         self,
         subject: Annotated[
@@ -84,7 +85,7 @@ class NotebookGroup(Group):
         """
         return policies_in_force(self._session, subject)
 
-    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True)
+    @operation(Effect.APPEND, family=Family.COMMIT, heeds=SUBJECT, idempotent=True)
     def propose(
         self,
         candidates: Annotated[list[Candidate], Meta(description="What should be remembered.", examples=[[CANDIDATE]])],
@@ -102,7 +103,7 @@ class NotebookGroup(Group):
         check_name(requester, at="requester")
         return propose(self._session, candidates, rationale, requester, dry_run=dry_run)
 
-    @operation(Effect.READ, family=Family.REPLAY)
+    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT)
     def proposals(
         self,
         subject: Annotated[SubjectId, Meta(description="Subject of the proposals.")],
@@ -119,7 +120,7 @@ class NotebookGroup(Group):
         """
         return list_proposals(self._session, subject, view, ProposalPage(state, limit, after))
 
-    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True, request="DecideProposalRequest")
+    @operation(Effect.APPEND, family=Family.COMMIT, heeds=SUBJECT, idempotent=True, request="DecideProposalRequest")
     def decide(
         self,
         proposal: Annotated[str, Meta(description="Id of the proposal.")],
@@ -138,7 +139,7 @@ class NotebookGroup(Group):
         request = requested(self._session, reason, requester)
         return decide(self._session, proposal, verdict, request, dry_run=dry_run)
 
-    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True, request="UndoRunRequest")
+    @operation(Effect.APPEND, family=Family.COMMIT, heeds=SUBJECT, idempotent=True, request="UndoRunRequest")
     def undo(
         self,
         run: Annotated[str, Meta(description="Name of the run.")],

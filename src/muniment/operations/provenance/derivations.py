@@ -30,6 +30,7 @@ from muniment.ledger.drafts import Change, Draft
 from muniment.ledger.ledger import OpenedEvent, Writer
 from muniment.log.port import Reader, SealedRow, StreamHead
 from muniment.projections.link_checks import Phases, phase_left, turn_of, turns_of
+from muniment.space.seen_part import SeenPart
 from muniment.space.space import Space
 
 if TYPE_CHECKING:
@@ -98,19 +99,19 @@ def check_derivation(session: Session, given: Derivation, at: str) -> None:
 
 
 def prepared_derivation(
-    space: Space, reader: Reader, given: Derivation, at: str, now_ms: int, *, is_new: bool = False
+    seen: SeenPart, reader: Reader, given: Derivation, at: str, now_ms: int, *, is_new: bool = False
 ) -> PreparedDerivation:
     """Return a reference, checked against the turns that it names; `at` is its path in the request.
 
     `is_new` says that its key was just drawn.
     """
-    key = given.conversation
+    space, key = seen.space, given.conversation
     stream = space.transcript.stream_of(reader, key)
-    if stream is None:
+    if stream is None or not seen.access.shows_channel(key.channel):
         raise UnknownConversation(at=f"{at}.conversation")
     head = space.transcript.head(reader, stream)
-    named = _found(space, reader, head, key, (given.turn, f"{at}.turn"))
-    through = None if given.through is None else _found(space, reader, head, key, (given.through, f"{at}.through"))
+    named = _found(seen, reader, head, key, (given.turn, f"{at}.turn"))
+    through = None if given.through is None else _found(seen, reader, head, key, (given.through, f"{at}.through"))
     span = TurnSpan(_sequence(named), _sequence(named if through is None else through))
     turns = _length(space, span, f"{at}.through")
     leaves: list[bytes] = []
@@ -122,6 +123,8 @@ def prepared_derivation(
         turns_of(space.transcript, reader, head, span) if through else [turn_of(space.transcript, reader, head, named)]
     ):
         meta = read.record.meta
+        if not seen.access.shows_subject(meta.actor.subject):
+            raise UnknownPlace(at=f"{at}.turn")
         leaves.append(read.opened.row.leaf)
         subjects |= {meta.actor.subject, meta.actor.acting_subject, meta.actor.mounted_subject}
         message = None if given.message is None else _place_of_message(meta, given, f"{at}.message")
@@ -159,13 +162,22 @@ def prepared_derivation(
 
 
 def _found(
-    space: Space, reader: Reader, head: StreamHead, key: ConversationKey, named: tuple[TurnId, str]
+    seen: SeenPart, reader: Reader, head: StreamHead, key: ConversationKey, named: tuple[TurnId, str]
 ) -> OpenedEvent:
+    """Return a turn, or raise what is unknown: the turn, or the conversation where a bound shows nothing of it."""
     turn, at = named
-    opened = space.transcript.turn(reader, head, key, turn)
-    if opened is None or opened.row.turn_seq is None:
-        raise UnknownPlace(at=at)
-    return opened
+    opened = seen.space.transcript.turn(reader, head, key, turn)
+    if (
+        opened is not None
+        and isinstance(opened.meta, TurnMeta)
+        and seen.access.shows_subject(opened.meta.actor.subject)
+    ):
+        return opened
+    bound = seen.access.subject is not None and head.turns > 0
+    every = turns_of(seen.space.transcript, reader, head, TurnSpan(1, head.turns)) if bound else ()
+    if bound and not any(seen.access.shows_subject(read.record.meta.actor.subject) for read in every):
+        raise UnknownConversation(at=f"{at.rpartition('.')[0]}.conversation")
+    raise UnknownPlace(at=at)
 
 
 def _sequence(turn: OpenedEvent) -> int:

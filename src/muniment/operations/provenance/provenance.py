@@ -10,7 +10,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from muniment.declaration.operation import Effect, Family, Group, operation
+from muniment.declaration.operation import SUBJECT_AND_CHANNELS, Effect, Family, Group, operation
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, LimitExceeded
 from muniment.ledger.ledger import Writer
@@ -41,7 +41,13 @@ class Provenance(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True, request="RecordDerivationsRequest")
+    @operation(
+        Effect.APPEND,
+        family=Family.COMMIT,
+        heeds=SUBJECT_AND_CHANNELS,
+        idempotent=True,
+        request="RecordDerivationsRequest",
+    )
     def record(
         self,
         derivations: Annotated[
@@ -72,7 +78,7 @@ def _record(session: Session, derivations: list[Derivation]) -> DerivationReport
         check_derivation(session, derivation, f"derivations[{number}]")
     with space.ledger.reader() as reader:
         prepared = [
-            prepared_derivation(space, reader, derivation, f"derivations[{number}]", now_ms)
+            prepared_derivation(session.seen, reader, derivation, f"derivations[{number}]", now_ms)
             for number, derivation in enumerate(derivations)
         ]
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from muniment.declaration.operation import Effect, Family, Group, operation
+from muniment.declaration.operation import SUBJECT, SUBJECT_AND_CHANNELS, Effect, Family, Group, operation
 from muniment.declaration.session import Session
 from muniment.events.changes import LifecycleRequest
 from muniment.events.identity import SubjectId
@@ -40,7 +40,7 @@ class SkillGroup(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.READ, family=Family.REPLAY, request="ListSkillsRequest")
+    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT, request="ListSkillsRequest")
     def list_(
         self,
         subject: Annotated[SubjectId, Meta(description="Subject of the skills.")],
@@ -59,7 +59,7 @@ class SkillGroup(Group):
         asked = SkillQuery(words=query, statuses=frozenset({SkillStatus.ACTIVE, *include}), limit=limit)
         return list_skills(self._session, subject, asked, view)
 
-    @operation(Effect.READ, family=Family.REPLAY, request="ShowSkillRequest")
+    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT, request="ShowSkillRequest")
     def show(self, subject: OfSubject, name: SkillName, view: ThroughView = View.HOST_UI) -> SkillDetail:
         """Show a runtime skill: its procedure, citations, history, and what was known under its name before.
 
@@ -68,7 +68,7 @@ class SkillGroup(Group):
         """
         return show_skill(self._session, subject, name, view)
 
-    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True, request="EditSkillRequest")
+    @operation(Effect.APPEND, family=Family.COMMIT, heeds=SUBJECT, idempotent=True, request="EditSkillRequest")
     def edit(
         self,
         subject: OfSubject,
@@ -89,7 +89,7 @@ class SkillGroup(Group):
         request = requested(self._session, reason, requester)
         return self._change(subject, name, edit, request, expected)
 
-    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True, request="EnableSkillRequest")
+    @operation(Effect.APPEND, family=Family.COMMIT, heeds=SUBJECT, idempotent=True, request="EnableSkillRequest")
     def enable(self, subject: OfSubject, name: SkillName, reason: Why, requester: Requester) -> AmendReport:
         """Offer a disabled skill again; changes nothing else.
 
@@ -97,7 +97,7 @@ class SkillGroup(Group):
         """
         return self._change(subject, name, EnableSkill(), requested(self._session, reason, requester))
 
-    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True, request="DisableSkillRequest")
+    @operation(Effect.APPEND, family=Family.COMMIT, heeds=SUBJECT, idempotent=True, request="DisableSkillRequest")
     def disable(self, subject: OfSubject, name: SkillName, reason: Why, requester: Requester) -> AmendReport:
         """Leave a skill out of lists, recall and prompts, until it is enabled; changes nothing else.
 
@@ -106,7 +106,7 @@ class SkillGroup(Group):
         """
         return self._change(subject, name, DisableSkill(), requested(self._session, reason, requester))
 
-    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True, request="RetireSkillRequest")
+    @operation(Effect.APPEND, family=Family.COMMIT, heeds=SUBJECT, idempotent=True, request="RetireSkillRequest")
     def retire(self, subject: OfSubject, name: SkillName, reason: Why, requester: Requester) -> AmendReport:
         """Take a skill out of use and keep it with its history; `skills restore` puts it back.
 
@@ -114,7 +114,7 @@ class SkillGroup(Group):
         """
         return self._change(subject, name, RetireItem(), requested(self._session, reason, requester))
 
-    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True, request="RestoreSkillRequest")
+    @operation(Effect.APPEND, family=Family.COMMIT, heeds=SUBJECT, idempotent=True, request="RestoreSkillRequest")
     def restore(self, subject: OfSubject, name: SkillName, reason: Why, requester: Requester) -> AmendReport:
         """Use a retired skill again, as it was.
 
@@ -122,7 +122,7 @@ class SkillGroup(Group):
         """
         return self._change(subject, name, RestoreItem(), requested(self._session, reason, requester))
 
-    @operation(Effect.READ, family=Family.SYSTEM)
+    @operation(Effect.READ, family=Family.SYSTEM, heeds=SUBJECT_AND_CHANNELS)
     def mounted(self) -> MountedSkills:
         """List the agent skills in the directories that the host mounts, and what is wrong with them.
 

@@ -9,13 +9,12 @@ from msgspec.structs import replace
 
 from muniment.declaration.operation import Document
 from muniment.declaration.session import Session
-from muniment.errors import LimitExceeded, UnknownConversation
+from muniment.errors import LimitExceeded
 from muniment.events.identity import ConversationKey
 from muniment.formats.writing.export_format import WRITERS, ExportFormat
 from muniment.formats.writing.pages import ExportedConversation, ExportedTurn
 from muniment.governance.slices import RedactionItem
 from muniment.governance.views import View
-from muniment.log.port import StreamHead
 from muniment.operations.left_out import LeftOut, reasons_of
 from muniment.operations.transcripts.replay import replay
 from muniment.space.outgoing import ContentGrant, ExportWay, record_export
@@ -29,11 +28,9 @@ def export_conversation(session: Session, key: ConversationKey, wanted: ExportFo
     writing, counts, left_out = WRITERS[wanted], Counter[str](turns=0, messages=0, withheld=0), LeftOut()
     space = session.space
     with space.ledger.reader() as reader:
-        stream = space.transcript.stream_of(reader, key)
-        if stream is None:
-            raise UnknownConversation(at="conversation")
-        head = space.transcript.head(reader, stream)
-    turns = _counted(_turns(session, key, view, head), counts, left_out)
+        conversation = session.seen.opened(reader, key)
+    head = conversation.head
+    turns = _counted(_turns(session, key, view, len(conversation.sequences)), counts, left_out)
     pieces: list[str] = []
     size = 0
     for piece in writing.write(ExportedConversation(key.channel, key.conversation, view, turns)):
@@ -57,9 +54,9 @@ def _counted(turns: Iterator[ExportedTurn], counts: Counter[str], left_out: Left
         yield exported
 
 
-def _turns(session: Session, key: ConversationKey, view: View, head: StreamHead) -> Iterator[ExportedTurn]:
-    """Yield the turns up to a head of the conversation; what is committed from now on is left out."""
-    space, last = session.space, head.turns
+def _turns(session: Session, key: ConversationKey, view: View, last: int) -> Iterator[ExportedTurn]:
+    """Yield so many turns of the conversation; what is committed from now on is left out."""
+    space = session.space
     whole = replace(session, profile=None)  # a document is whole (decision 0080)
     limit, done, cursor = min(PAGE_TURNS, space.limits.page_turns_max), 0, None
     is_more = last > 0

@@ -8,6 +8,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from muniment.declaration.operation import (
+    SUBJECT_AND_CHANNELS,
     Document,
     Effect,
     Family,
@@ -123,7 +124,7 @@ class Spaces(Group):
         check_name(subject, at="subject")
         return import_sources(self._session, sources_of(file), format, channel, subject)
 
-    @operation(Effect.READ, family=Family.EXPORT, request="ExportConversationRequest")
+    @operation(Effect.READ, family=Family.EXPORT, heeds=SUBJECT_AND_CHANNELS, request="ExportConversationRequest")
     def export(
         self,
         conversation: InConversation,

@@ -59,7 +59,7 @@ def export_subject(session: Session, request: SubjectRequest) -> Document:
         if (text := getattr(request, at)) is not None:
             check_name(text, at=at)
     session.access.require_subjects(request.subject)
-    with session.space.catalogue.caught_up(session.progress) as caught:
+    with session.seen.catalogue() as caught:
         found = list(_found(session, caught, request))
     streams = [each.stream for each in found] + notebook_streams(session, request.subject)
     grant = ExportGrant(

@@ -66,7 +66,7 @@ class _Count:
 def list_subjects(session: Session, lifecycle: LifecycleFilter, limit: int, cursor: str | None) -> SubjectsPage:
     """Return a page of those whom listed turns are about; of a caller that speaks for one subject, that one alone."""
     page = Page(session, "subjects", SubjectsMark, limit, cursor)
-    with session.space.catalogue.caught_up(session.progress) as caught:
+    with session.seen.catalogue() as caught:
         mark = page.begin_run(caught.reader, lifecycle, str(page.limit))
         generation = caught.listing.generation(None)
         newest = (generation.position, short_leaf(generation.leaf))

@@ -6,7 +6,16 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from muniment.declaration.operation import Document, Effect, Family, Group, SecondRight, operation
+from muniment.declaration.operation import (
+    SUBJECT,
+    SUBJECT_AND_CHANNELS,
+    Document,
+    Effect,
+    Family,
+    Group,
+    SecondRight,
+    operation,
+)
 from muniment.declaration.session import Session
 from muniment.events.identity import SubjectId
 from muniment.governance.listing import LifecycleFilter
@@ -26,7 +35,7 @@ class Subjects(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.READ, family=Family.LISTING, request="ListSubjectsRequest")
+    @operation(Effect.READ, family=Family.LISTING, heeds=SUBJECT_AND_CHANNELS, request="ListSubjectsRequest")
     def list_(
         self,
         lifecycle: ListedTurns = LifecycleFilter.ACTIVE,
@@ -41,7 +50,7 @@ class Subjects(Group):
         """
         return list_subjects(self._session, lifecycle, limit, cursor)
 
-    @operation(Effect.READ, family=Family.REPLAY, request="InspectMemoryRequest")
+    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT, request="InspectMemoryRequest")
     def inspect(
         self,
         subject: Annotated[SubjectId, Meta(description="The subject.")],
@@ -59,6 +68,7 @@ class Subjects(Group):
     @operation(
         Effect.APPEND,
         family=Family.EXPORT,
+        heeds=SUBJECT,
         also=(SecondRight(effect=Effect.READ),),
         request="ExportSubjectRequest",
     )

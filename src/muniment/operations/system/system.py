@@ -8,6 +8,8 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from muniment.declaration.operation import (
+    SUBJECT_AND_CHANNELS,
+    Bound,
     Effect,
     Family,
     Group,
@@ -44,6 +46,7 @@ class Capability(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An operation, what it may do, whether it needs the root key, and why it is hidden when it is not visible.
 
     `also` lists the rights that it takes beside its effect, for every request or for those that `when` describes.
+    `keeps_to` lists the bounds of an access that it keeps to; an access with another bound is refused.
     """
 
     operation: str
@@ -52,6 +55,7 @@ class Capability(Struct, frozen=True, kw_only=True, omit_defaults=True):
     needs_key: bool
     summary: str
     also: list[SecondRight] = []
+    keeps_to: list[Bound] = []
     hidden: Hidden | None = None
     policy: Policy | None = None
 
@@ -66,13 +70,18 @@ class ViewCapability(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Capabilities(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What may be done here, under which policies, and within which budget; without a profile there is none."""
+    """What may be done here, under which policies, and within which budget; without a profile there is none.
+
+    `subject` and `channels` are what the access is kept to; without them it is not.
+    """
 
     version: str
     operations: list[Capability]
     views: list[ViewCapability]
     policies: list[Policy]
     budget: Budget | None = None
+    subject: str | None = None
+    channels: list[str] | None = None
 
 
 class RebuiltProjection(Struct, frozen=True, kw_only=True):
@@ -117,7 +126,7 @@ class System(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.READ, family=Family.SYSTEM, keyless=True, inspecting=True)
+    @operation(Effect.READ, family=Family.SYSTEM, heeds=SUBJECT_AND_CHANNELS, keyless=True, inspecting=True)
     def capabilities(self) -> Capabilities:
         """List every operation and view, and why it is hidden when it is not visible; and the budget in force.
 
@@ -132,6 +141,8 @@ class System(Group):
             views=[self._view(view) for view in View],
             policies=sorted(access.policies),
             budget=None if self._session.profile is None else self._session.budget(),
+            subject=access.subject,
+            channels=None if access.channels is None else sorted(access.channels),
         )
 
     def _capability(self, operation: Operation) -> Capability:
@@ -142,7 +153,8 @@ class System(Group):
         hidden = Hidden.STATE if unsound else None
         missing = [right for right in terms.also if not access.has(right)]
         needed = [access.hiding_right(right) for right in missing if right.when is None]
-        if terms.effect not in access.effects or None in needed:
+        outside = access.missing(operation.path, terms.heeds) is not None
+        if terms.effect not in access.effects or outside or None in needed:
             hidden, policy = Hidden.ACCESS, None
         elif policy is None and needed:
             hidden, policy = Hidden.POLICY, needed[0]
@@ -155,6 +167,7 @@ class System(Group):
             needs_key=not terms.keyless,
             summary=operation.summary,
             also=list(terms.also),
+            keeps_to=list(terms.heeds),
             hidden=hidden,
             policy=policy,
         )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from muniment.declaration.operation import Effect, Family, Group, operation
+from muniment.declaration.operation import SUBJECT, Effect, Family, Group, operation
 from muniment.declaration.session import Session
 from muniment.events.identity import SubjectId, check_name
 from muniment.governance.views import View
@@ -40,7 +40,7 @@ class ToolGroup(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True, request="RegisterToolsRequest")
+    @operation(Effect.APPEND, family=Family.COMMIT, heeds=SUBJECT, idempotent=True, request="RegisterToolsRequest")
     def register(
         self,
         snapshot: Annotated[
@@ -56,7 +56,7 @@ class ToolGroup(Group):
         """
         return register(self._session, snapshot, requester)
 
-    @operation(Effect.READ, family=Family.LISTING, request="ListRegistriesRequest")
+    @operation(Effect.READ, family=Family.LISTING, heeds=SUBJECT, request="ListRegistriesRequest")
     def list_(self, limit: Annotated[int, Meta(description="Maximum of registries.")] = 100) -> RegistryList:
         """List the tool registries by their ids, with what they are for and how many tools they have.
 
@@ -64,7 +64,7 @@ class ToolGroup(Group):
         """
         return list_registries(self._session, limit)
 
-    @operation(Effect.READ, family=Family.LISTING, request="ShowRegistryRequest")
+    @operation(Effect.READ, family=Family.LISTING, heeds=SUBJECT, request="ShowRegistryRequest")
     def show(self, registry: RegistryId, view: ThroughView = View.HOST_UI) -> RegistryDetail:
         """Show a tool registry with its tools. There are no schemas, and nothing is executed.
 
@@ -73,7 +73,7 @@ class ToolGroup(Group):
         """
         return show_registry(self._session, registry, view)
 
-    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True, request="RemoveRegistryRequest")
+    @operation(Effect.APPEND, family=Family.COMMIT, heeds=SUBJECT, idempotent=True, request="RemoveRegistryRequest")
     def remove(self, registry: RegistryId, reason: Why, requester: Requester) -> RegistryReport:
         """Remove a tool registry. Experience with its tools stays, and gives no hints.
 
@@ -81,7 +81,7 @@ class ToolGroup(Group):
         """
         return remove(self._session, registry, requested(self._session, reason, requester))
 
-    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True, request="ToolFeedbackRequest")
+    @operation(Effect.APPEND, family=Family.COMMIT, heeds=SUBJECT, idempotent=True, request="ToolFeedbackRequest")
     def feedback(
         self,
         subject: Annotated[SubjectId, Meta(description="Subject whose memory keeps the experience.")],
@@ -107,7 +107,7 @@ class ToolGroup(Group):
             prepared = prepared_feedback(session, reader, subject, feedback, writing)
         return recorded_feedback(session, prepared, writing, dry_run=dry_run)
 
-    @operation(Effect.READ, family=Family.REPLAY, request="ToolHintsRequest")
+    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT, request="ToolHintsRequest")
     def hints(
         self,
         subject: Annotated[SubjectId, Meta(description="Subject whose experience is asked for.")],

@@ -116,6 +116,7 @@ def annotate(
 ) -> AnnotationReport:
     """Decide about each attribute; and unless it is a dry run, append what was accepted."""
     request = checked(session, key, attributes, idempotency_key)
+    session.seen.require(key)
     ledger = session.space.ledger
     with ledger.reader() as reader:
         decisions = decide(request, reader)
@@ -169,6 +170,7 @@ def _state(request: AnnotationRequest, reader: Reader) -> AnnotationState:
 
 def _decisions(request: AnnotationRequest, state: AnnotationState) -> list[DecidedAttribute]:
     """Decide every attribute; an id that occurs twice is refused wherever it occurs."""
+    access = request.session.access
     times = Counter(attribute.id for attribute in request.attributes)
     decisions: list[DecidedAttribute] = []
     for given, admitted in zip(request.attributes, request.admitted, strict=True):
@@ -176,11 +178,11 @@ def _decisions(request: AnnotationRequest, state: AnnotationState) -> list[Decid
             decisions.append(DecidedAttribute(AttributeRefusal.ID_REPEATED))
         elif isinstance(admitted, AttributeRefusal):
             decisions.append(DecidedAttribute(admitted))
-        elif (record := state.turn(given.target.turn)) is None:
+        elif (record := state.turn(given.target.turn)) is None or not access.shows_subject(record.meta.actor.subject):
             decisions.append(DecidedAttribute(AttributeRefusal.UNKNOWN_TURN))
         else:
             actor = record.meta.actor
-            request.session.access.require_subjects(actor.subject, actor.acting_subject, actor.mounted_subject)
+            access.require_subjects(actor.subject, actor.acting_subject, actor.mounted_subject)
             decisions.append(state.decide(record, admitted))
     return decisions
 

@@ -150,6 +150,7 @@ def prepare(session: Session, turn: Turn) -> PreparedTurn | SkippedTurn:
     session.access.require_subjects(
         turn.subject, *((actor.subject, actor.acting_subject, actor.mounted_subject) if actor else ())
     )
+    session.access.require_channel(turn.channel)
     now_ms = space.sources.clock.now_ms()
     kept = admission.admit(turn, space.limits, now_ms)
     conversation = turn.conversation if turn.conversation is not None else ConversationId(turn.chat or "")

@@ -98,6 +98,7 @@ def redact(
         session.access.require_view(view)
     target, space = passage.target(), session.space
     check_form(target)
+    session.seen.require(key, passage.turn, at="passage.turn")
     hidden_from, now_ms = withheld_from(frozenset(views)), space.sources.clock.now_ms()
     event = draft(
         space.sources.entropy,

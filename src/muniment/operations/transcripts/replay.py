@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from msgspec import Struct
 
 from muniment.declaration.session import Session
@@ -9,10 +11,11 @@ from muniment.errors import CursorInvalid, UnknownConversation
 from muniment.events.identity import ConversationKey
 from muniment.governance.budgets import BudgetApplied, applied_to_slices
 from muniment.governance.covered_turns import CoveredTurns
+from muniment.governance.listing import spans
 from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit
 from muniment.governance.views import View
 from muniment.operations.page import Page, limit_of_replay
-from muniment.projections.conversation import find, shown_turns
+from muniment.projections.conversation import shown_turns
 
 
 class Slice(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -49,19 +52,19 @@ def replay(session: Session, key: ConversationKey, view: View, limit: int, curso
     with space.ledger.reader() as reader:
         mark = page.begin(reader, key.channel, key.conversation, view)
         after = 0 if mark is None else mark.after
-        conversation = find(space.transcript, reader, key)
+        conversation = session.seen.find(reader, key)
         if conversation is None:
             raise UnknownConversation(at="conversation") if mark is None else CursorInvalid
-        count = conversation.head.turns
-        if after > count:
+        if after > conversation.head.turns:
             raise CursorInvalid
-        last = min(after + page.size, count)
-        turns, items = shown_turns(conversation, [(after + 1, last)], view, detection, budget)
+        rest = conversation.sequences[bisect_right(conversation.sequences, after) :]
+        here, more = rest[: page.size], len(rest) > page.size
+        turns, items = shown_turns(conversation, spans(here), view, detection, budget)
     return Slice(
         turns=turns,
         items=items[: budget.redaction_items],
         audit=audit(view, turns, items, detection),
-        has_more=last < count,
-        next_cursor=page.cursor_to(ReplayMark(after=last)) if last < count else None,
-        budget_applied=applied_to_slices(budget, items, min(page.limit, count - after)),
+        has_more=more,
+        next_cursor=page.cursor_to(ReplayMark(after=here[-1])) if more else None,
+        budget_applied=applied_to_slices(budget, items, min(page.limit, len(rest))),
     )

@@ -52,6 +52,8 @@ def search(session: Session, request: SearchRequest, cursor: str | None) -> Sear
     with space.indexes.caught_up(view, session.progress) as caught:
         index, reader = caught
         embed_newest(space, view, caught)
+        if session.access.subject is not None:
+            index = index.of_subject(session.access.subject)
         bound, lifetime = binding(session, reader, request.spelled()), term(now_ms)
         if cursor is None:
             asked_ms = now_ms if ranking.asked_ms is None else ranking.asked_ms

@@ -32,13 +32,13 @@ from muniment.governance.budgets import BudgetApplied, applied_to_slices
 from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.cursor_lifetime import CursorLifetime, check_unchanged
 from muniment.governance.listing import LifecycleFilter, before, listed, onward
-from muniment.governance.phases import PhaseRun, runs
+from muniment.governance.phases import PhaseRun
 from muniment.governance.slices import RedactionItem, SliceAudit, SliceTurn, audit
 from muniment.governance.views import View
 from muniment.kernel.canonical import encode_plain
 from muniment.operations.page import Page, short_leaf
 from muniment.operations.place import Moment, Place, place_of
-from muniment.projections.conversation import Conversation, opened, shown_turns
+from muniment.projections.conversation import Conversation, shown_turns
 from muniment.projections.conversation_list import ConversationList
 
 
@@ -187,14 +187,14 @@ def timeline(session: Session, request: TimelineRequest, cursor: str | None) -> 
     request.anchor.check()
     space = session.space
     if cursor is None and request.anchor.at is AnchorKind.FIRST_IN_RANGE:
-        with space.catalogue.caught_up(session.progress) as caught:
+        with session.seen.catalogue() as caught:
             page.begin_run(caught.reader, request.spelled())
-            conversation = opened(space.transcript, caught.reader, request.conversation)
+            conversation = session.seen.opened(caught.reader, request.conversation, caught.listing)
             first = _first_in_range(caught.listing, conversation, request)
             return _page(session, request, page, conversation, _snapshot(conversation), first)
     with space.ledger.reader() as reader:
         mark = page.begin_run(reader, request.spelled())
-        conversation = opened(space.transcript, reader, request.conversation)
+        conversation = session.seen.opened(reader, request.conversation)
         if mark is None:
             return _page(
                 session, request, page, conversation, _snapshot(conversation), _anchored(conversation, request)
@@ -206,8 +206,7 @@ def timeline(session: Session, request: TimelineRequest, cursor: str | None) -> 
 
 def _snapshot(conversation: Conversation) -> TimelineSnapshot:
     head = conversation.head
-    steps = len(conversation.changes.steps)
-    return TimelineSnapshot(turns=head.turns, steps=steps, revision=head.seq, leaf=short_leaf(head.leaf))
+    return TimelineSnapshot(turns=head.turns, steps=conversation.steps(), revision=head.seq, leaf=short_leaf(head.leaf))
 
 
 def _check_same(conversation: Conversation, snapshot: TimelineSnapshot) -> None:
@@ -215,7 +214,7 @@ def _check_same(conversation: Conversation, snapshot: TimelineSnapshot) -> None:
     rows = conversation.reader.in_stream(conversation.stream, snapshot.revision, snapshot.revision)
     if [short_leaf(row.leaf) for row in rows] != [snapshot.leaf]:
         raise CursorInvalid
-    check_unchanged(snapshot.steps, len(conversation.changes.steps))
+    check_unchanged(snapshot.steps, conversation.steps())
 
 
 # --- where the page is ------------------------------------------------------------------------------------------------
@@ -262,10 +261,11 @@ def _place(conversation: Conversation, anchor: Anchor) -> Place:
         named = named_message(anchor.message, conversation.mark)
         sequences["message"] = None if named is None else conversation.sequence_of(named.turn)
     if anchor.sequence is not None:
-        sequences["sequence"] = anchor.sequence if anchor.sequence <= head.turns else None
+        sequences["sequence"] = anchor.sequence if anchor.sequence in conversation.sequences else None
     if anchor.position is not None:
         row = conversation.reader.sealed(anchor.position)
-        sequences["position"] = row.turn_seq if row is not None and row.stream == conversation.stream else None
+        is_here = row is not None and row.stream == conversation.stream and row.turn_seq in conversation.sequences
+        sequences["position"] = row.turn_seq if row is not None and is_here else None
     centre = next(iter(sequences.values()))
     for name, sequence in sequences.items():
         if sequence is None or sequence != centre:
@@ -310,7 +310,7 @@ def _page(
     anchored: AnchoredGap | None,
 ) -> Timeline:
     """Return the page that is anchored at a gap, or an empty one."""
-    shown = [] if anchored is None else listed(runs(snapshot.turns, conversation.changes.steps), request.lifecycle)
+    shown = [] if anchored is None else listed(conversation.phases(snapshot.turns), request.lifecycle)
     layout = PageLayout([], gap=1, wanted=0) if anchored is None else _layout(shown, anchored, page)
     budget, detection = page.budget, session.space.detection.view(request.view)
     spans = [(span.first, span.last) for span in layout.spans]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from muniment.declaration.operation import Effect, Family, Group, SecondRight, operation
+from muniment.declaration.operation import SUBJECT_AND_CHANNELS, Effect, Family, Group, SecondRight, operation
 from muniment.declaration.session import Session
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
@@ -43,7 +43,7 @@ class Transcripts(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True)
+    @operation(Effect.APPEND, family=Family.COMMIT, heeds=SUBJECT_AND_CHANNELS, idempotent=True)
     def commit(
         self,
         turn: Annotated[DeliveredTurn, Meta(examples=[TURN])],
@@ -59,7 +59,7 @@ class Transcripts(Group):
         """
         return commit(self._session, turn)
 
-    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True)
+    @operation(Effect.APPEND, family=Family.COMMIT, heeds=SUBJECT_AND_CHANNELS, idempotent=True)
     def commit_many(
         self,
         turns: Annotated[DeliveredTurns, Meta(examples=[[TURN]])],
@@ -73,7 +73,7 @@ class Transcripts(Group):
         """
         return commit_many(self._session, turns)
 
-    @operation(Effect.READ, family=Family.REPLAY)
+    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT_AND_CHANNELS)
     def replay(
         self,
         conversation: InConversation,
@@ -90,7 +90,7 @@ class Transcripts(Group):
         """
         return replay(self._session, conversation, view, limit, cursor)
 
-    @operation(Effect.READ, family=Family.REPLAY, request="TimelinePageRequest")
+    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT_AND_CHANNELS, request="TimelinePageRequest")
     def timeline(
         self,
         conversation: InConversation,
@@ -115,7 +115,7 @@ class Transcripts(Group):
         request = TimelineRequest(conversation=conversation, anchor=anchor, view=view, limit=limit, lifecycle=lifecycle)
         return timeline(self._session, request, cursor)
 
-    @operation(Effect.READ, family=Family.REPLAY)
+    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT_AND_CHANNELS)
     def latest(
         self,
         conversation: InConversation,
@@ -132,7 +132,7 @@ class Transcripts(Group):
         request = TimelineRequest(conversation=conversation, anchor=LATEST, view=view, limit=n, lifecycle=lifecycle)
         return timeline(self._session, request, None)
 
-    @operation(Effect.READ, family=Family.REPLAY)
+    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT_AND_CHANNELS)
     def search(
         self,
         query: Annotated[str, Meta(description='Words, "phrases", -without, from:, in:, role:, before:, after:, on:.')],
@@ -156,7 +156,12 @@ class Transcripts(Group):
         request = SearchRequest(query=query, view=view, within=within, ranking=ranking, limit=limit)
         return search(self._session, request, cursor)
 
-    @operation(Effect.READ, family=Family.REPLAY, also=(SecondRight(effect=Effect.APPEND, when="composition.record"),))
+    @operation(
+        Effect.READ,
+        family=Family.REPLAY,
+        heeds=SUBJECT_AND_CHANNELS,
+        also=(SecondRight(effect=Effect.APPEND, when="composition.record"),),
+    )
     def context(
         self,
         conversation: InConversation,
@@ -188,7 +193,7 @@ class Transcripts(Group):
         )
         return compose_context(self._session, request)
 
-    @operation(Effect.APPEND, family=Family.LIFECYCLE, idempotent=True)
+    @operation(Effect.APPEND, family=Family.LIFECYCLE, heeds=SUBJECT_AND_CHANNELS, idempotent=True)
     def redact(
         self,
         conversation: InConversation,
@@ -212,7 +217,7 @@ class Transcripts(Group):
         request = RedactionRequest(reason=reason, requester=requester, note=note or "")
         return redact(self._session, conversation, passage, views, request)
 
-    @operation(Effect.APPEND, family=Family.COMMIT, idempotent=True)
+    @operation(Effect.APPEND, family=Family.COMMIT, heeds=SUBJECT_AND_CHANNELS, idempotent=True)
     def annotate(
         self,
         conversation: InConversation,

@@ -10,12 +10,12 @@ from msgspec import Struct
 from muniment.events.identity import short_message_id, spelled
 from muniment.formats.reading.memory_folders import NO_MEMORY_FILES
 from muniment.memory.tool_registry import RegistryProblem
-from muniment.operations.memory.imported_notes import MemoryImport
 from muniment.operations.memory.list_items import ItemDetail, ItemRevision, ListedItems
 from muniment.operations.memory.prompt_report import PromptBlock
 from muniment.operations.memory.recall_report import HitEvidence, RecallHit, Recollection
 from muniment.operations.memory.shown_item import ShownItem
 from muniment.operations.notebook.list_proposals import ListedProposals
+from muniment.operations.notes.imported_notes import MemoryImport
 from muniment.operations.subjects.inspect_memory import MemoryInspection
 from muniment.transports.cli.plain_page import OutputPage, StyledText, TextStyle, on_one_line
 from muniment.transports.cli.scalars import moment

@@ -16,9 +16,9 @@ from muniment.governance.views import View
 from muniment.kernel.times import MOMENT, written
 from muniment.ledger.ledger import Writer
 from muniment.log.port import StreamHead
-from muniment.operations.memory.journal_item import journal_item, told_audience
 from muniment.operations.memory.selection import EVERYTHING, items_of
 from muniment.operations.memory.shown_item import ItemShower
+from muniment.operations.notes.journal_item import journal_item, told_audience
 from muniment.space.outgoing import ContentGrant, ExportWay, export_of
 
 JOURNAL_BYTES_MAX = 64 * 2**20

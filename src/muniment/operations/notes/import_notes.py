@@ -24,9 +24,9 @@ from muniment.memory.candidate import Candidate
 from muniment.memory.merging import MergeReason
 from muniment.operations.memory.candidate_checks import check_candidate
 from muniment.operations.memory.candidate_decisions import ALREADY_RECORDED
-from muniment.operations.memory.imported_notes import ImportedNotes, MemoryImport, RefusedStatement
-from muniment.operations.memory.noted_candidates import candidate_of, known_outcome
 from muniment.operations.memory.remember import remember
+from muniment.operations.notes.imported_notes import ImportedNotes, MemoryImport, RefusedStatement
+from muniment.operations.notes.noted_candidates import candidate_of, known_outcome
 
 REPORTED_MAX = 100  # lines of a file in each list; counts are always whole
 RECORDED, DUPLICATES, REFUSED = "recorded", "duplicates", "refused"

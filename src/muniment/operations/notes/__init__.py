@@ -1,0 +1,1 @@
+"""Memory as Markdown: written as a journal, read from folders of notes."""
