@@ -10,6 +10,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from muniment.errors import AccessDenied, CapabilityHidden
 from muniment.governance.policy import Family, Policy, hiding_family, hiding_view
@@ -44,6 +45,8 @@ class Access(Struct, frozen=True, kw_only=True):
     views: frozenset[View] = frozenset(View)
     subject: str | None = None
     policies: frozenset[Policy] = frozenset()
+    channels: frozenset[str] | None = None
+    operations: frozenset[str] | None = None
 
     def narrowed(self, other: Access) -> Access:
         """Return the rights that both allow; two different subjects leave no effect at all."""
@@ -55,6 +58,10 @@ class Access(Struct, frozen=True, kw_only=True):
             subject=subject,
             policies=self.policies | other.policies,
         )
+
+    def covers(self, other: Access) -> bool:
+        """Tell whether another access has no right that this one lacks."""
+        return self.narrowed(other) == replace(other, policies=self.policies | other.policies)
 
     def require(self, effect: Effect) -> None:
         """Refuse an operation whose effect is not allowed."""

@@ -17,11 +17,13 @@ from muniment.events.identity import SpaceName, check_name
 from muniment.governance.access import Access, Effect
 from muniment.kernel.one_process import NeverPickled
 from muniment.runtime.catalogue import GROUPS, group_class
+from muniment.space.clients import Client
 
 if TYPE_CHECKING:
     from muniment.operations.approvals.approvals import ApprovalGroup
     from muniment.operations.archives.archives import Archives
     from muniment.operations.attachments import Attachments
+    from muniment.operations.clients.clients_group import ClientGroup
     from muniment.operations.conversations.conversations import ConversationGroup
     from muniment.operations.disclosure import Disclosure
     from muniment.operations.evidence.evidence import Evidence
@@ -60,6 +62,7 @@ class Runtime(NeverPickled):
         provenance: Provenance
         spaces: Spaces
         archives: Archives
+        clients: ClientGroup
         system: System
     else:
 
@@ -79,6 +82,11 @@ class Runtime(NeverPickled):
     def access(self) -> Access:
         """The rights of this runtime."""
         return self._session.access
+
+    @property
+    def client(self) -> Client | None:
+        """The client whose key made this runtime, or None."""
+        return self._session.client
 
     def restricted(self, access: Access) -> Runtime:
         """Return a runtime on the same space with the rights that both this one and `access` have.
@@ -101,6 +109,19 @@ class Runtime(NeverPickled):
         if store.keys is None:
             raise KeyUnavailable(problem="opened_without_key")
         return Runtime(replace(self._session, opened=store.space(SpaceName(name), create=create), window=True))
+
+    def as_client(self, key: str) -> Runtime:
+        """Return a runtime on the space of a client key, with the rights that the key has and this runtime has, too.
+
+        Raises `access.not_authenticated` for a key that opens nothing, whatever the reason. Closing the runtime that
+        this returns leaves the store open.
+        """
+        session = self._session
+        session.store.require_open()
+        client = session.store.clients.authenticated(key)
+        access = session.access.narrowed(client.scope.access())
+        opened = session.store.space(client.space, create=False)
+        return Runtime(replace(session, opened=opened, access=access, client=client, window=True))
 
     def close(self) -> None:
         """Sign and pin the head, then close the store. A second call does nothing.

@@ -6,6 +6,7 @@
     <store>/spaces/<digest>/ballast    the reserve for erasures on a full disk
     <store>/spaces/<digest>/index-*    snapshots of its indexes, sealed
     <store>/restoring/<digest>/        a space that is being put back from a backup
+    <store>/operational.db             client keys and other records beside the logs (`log.operational`)
     <store>/models/                    the imported model (`space.embedders`)
 
 Which stores there are for a log (`sqlite`, `memory`) is decided in `runtime.open`. It hands over how to make one, and
@@ -15,6 +16,7 @@ who goes on with an erasure that was interrupted.
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import shutil
 from collections.abc import Callable, Iterator
@@ -33,9 +35,13 @@ from muniment.errors import Corrupt, KeyUnavailable, StoreClosed, StoreMissing, 
 from muniment.kernel.locks import new_lock
 from muniment.kernel.one_process import OneProcess
 from muniment.ledger.attest import Notary
+from muniment.log.operational import FILE as OPERATIONAL
+from muniment.log.operational import OperationalFile
 from muniment.log.port import Store
 from muniment.search.index_memory import IndexMemory
+from muniment.space.clients import Clients
 from muniment.space.embedders import Embedders
+from muniment.space.operational import OperationalRecords
 from muniment.space.options import Options
 from muniment.space.read_models import IndexSetup
 from muniment.space.space import UNWRITABLE, Resume, Space
@@ -226,6 +232,19 @@ class OpenStore(OneProcess):
                 space.keys.rewrap(new)
         return changed
 
+    @functools.cached_property
+    def records(self) -> OperationalRecords:
+        """The operational records of the store; the file is made when the first one is written or looked for."""
+        if self.keys is None:
+            raise KeyUnavailable(problem="opened_without_key")
+        file = OperationalFile(self.directory / OPERATIONAL if self._logs.at_rest else None)
+        return OperationalRecords(file, self.keys.record_cipher(), self.sources)
+
+    @functools.cached_property
+    def clients(self) -> Clients:
+        """Who has a key to this store."""
+        return Clients(self.records, self.sources)
+
     def names(self) -> list[str]:
         """Return the names of all spaces, sorted."""
         assert self.keys is not None, "names are sealed"
@@ -262,5 +281,7 @@ class OpenStore(OneProcess):
             spaces, self._spaces = list(self._spaces.values()), {}
         with contextlib.ExitStack() as rest:
             rest.callback(self._farewell)
+            if "records" in self.__dict__:  # they were used
+                rest.callback(self.records.close)
             for space in spaces:
                 rest.callback(space.close)
