@@ -3,8 +3,8 @@
     mun_<43 characters: 256 bits in base62><6 characters: CRC-32 of all before them, in base62>
 
 The prefix and the checksum let a scanner of source code find a leaked key and know that it is one; letters and digits
-alone, so that a double click selects it. The store keeps a keyed digest of a key (`crypto.record`), never the key. A
-key is named by its fingerprint, which tells nothing of it.
+alone, so that a double click selects it. The store keeps a keyed digest of a key (`crypto.record_cipher`), never the
+key. A key is named by its fingerprint, which tells nothing of it.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from muniment.crypto import files
 from muniment.crypto.file_format import check_format, parse_canonical
 from muniment.crypto.keyring import FILE as SPACE_FILE
 from muniment.crypto.keyring import SpaceKeys, is_erased, root_of
-from muniment.crypto.record import RecordCipher
+from muniment.crypto.record_cipher import RecordCipher
 from muniment.crypto.root import RootKey, derive
 from muniment.crypto.root_sources import (
     Ask,

@@ -4,10 +4,11 @@ A key belongs to its principal (a client, or whoever opened the store) in one sp
 gets the first answer again; with another request it is refused. In this order (AD-04, AD-09):
 
 1. Rights are tested; a refused request reserves nothing.
-2. The key is reserved with a keyed digest of the request. Of two at once, one runs.
+2. The key is reserved. Of two at once, one runs; where the operation is idempotent, both may.
 3. The operation runs. When it fails, the key is free again: nothing was changed.
-4. The report is kept for a day, sealed under the key of the space. An erasure replaces that key, so it takes kept
-   answers along; a repeat is then told that the request was carried out, and no more.
+4. The report is kept for a day with a keyed digest of the request, sealed under the key of the space. An erasure
+   replaces that key, so it takes kept reports along; a repeat is then told that the request was carried out, and no
+   more. So is a repeat of an operation whose report is a secret.
 
 When a process dies between 2 and 4, an idempotent operation is run again, which changes nothing twice; of any other one
 nobody knows the outcome, and a repeat is told so.
@@ -27,7 +28,7 @@ from muniment.declaration.operation import Group, Operation, Request, perform
 from muniment.declaration.session import Session
 from muniment.errors import AnswerErased, InvalidInput, KeyMissing, KeyReused, RequestInProgress
 from muniment.kernel.digest import b64url
-from muniment.space.operational import RecordKind
+from muniment.space.operational_records import RecordKind
 
 KEY_CHARS_MAX = 255
 KEPT_MS = 24 * 3600 * 1000
@@ -36,7 +37,7 @@ PIECE_BYTES = 1 << 16
 CONTEXT = b"muniment/answer"
 
 
-class Answer(Struct, frozen=True):
+class KeyedReport(Struct, frozen=True, kw_only=True):
     """The report of an operation as JSON, and whether it is that of an earlier call."""
 
     report: bytes
@@ -56,7 +57,7 @@ ANSWERS = RecordKind("answer", KeptAnswer, ttl_ms=KEPT_MS)
 
 def perform_once(
     group: Group, operation: Operation, request: Request, key: str, upload: BinaryIO | None = None
-) -> Answer:
+) -> KeyedReport:
     """Run an operation unless this key has its answer already; return the report, or that of the first call.
 
     Raises `request.key_reused` for a key that belongs to another request, `request.in_progress` while the first call is
@@ -76,7 +77,7 @@ def perform_once(
         call.release()
         raise
     call.keep(request, body, report)
-    return Answer(report)
+    return KeyedReport(report=report)
 
 
 class _KeyedCall:
@@ -86,7 +87,7 @@ class _KeyedCall:
         self._session = session
         self._operation = operation
         self._records = session.store.records
-        self._name = ("" if session.client is None else session.client.name, session.space.name, key)
+        self._name = (session.client or "", session.space.name, key)
 
     def reserve(self, request: Request, body: _Digesting | None) -> KeptAnswer | None:
         """Reserve the key for this request, or return what is kept under it."""
@@ -113,7 +114,8 @@ class _KeyedCall:
         """Keep the report of a call that has ended."""
         session = self._session
         nonce = session.space.sources.entropy.take(NONCE_BYTES)
-        sealed = session.space.keys.current.seal(nonce, report, CONTEXT)
+        is_kept = not self._operation.terms.secret
+        sealed = session.space.keys.current.seal(nonce, report, CONTEXT) if is_kept else b""
         digest = self._digest(request, body)
         self._records.change(ANSWERS, lambda _: KeptAnswer(request=digest, sealed=sealed), *self._name)
 
@@ -121,14 +123,16 @@ class _KeyedCall:
         """Free the key of a call that failed."""
         self._records.change(ANSWERS, lambda _: None, *self._name)
 
-    def answer_of(self, kept: KeptAnswer) -> Answer:
+    def answer_of(self, kept: KeptAnswer) -> KeyedReport:
         """Return a kept report."""
         assert kept.sealed is not None, "it has ended"
+        if not kept.sealed:
+            raise AnswerErased(problem="shown_once")
         try:
             report = open_sealed(self._session.space.keys, kept.sealed, CONTEXT, at="answer")
         except KeyMissing:
             raise AnswerErased from None
-        return Answer(report, is_repeated=True)
+        return KeyedReport(report=report, is_repeated=True)
 
     def _digest(self, request: Request, body: _Digesting | None) -> str:
         text = msgspec.json.encode(request, order="sorted").decode()

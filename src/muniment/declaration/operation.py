@@ -119,7 +119,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     hide it. `keyless` operations work without the root key, `spaceless` ones in a store where no space is open,
     `inspecting` ones also in a space that is not sound,
     `diagnosing` ones in whatever there is: a space, a store, or nothing. A repeat of an `idempotent` one changes
-    nothing.
+    nothing. The report of a `secret` one is shown once and kept nowhere.
     """
 
     effect: Effect
@@ -130,6 +130,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     inspecting: bool = False
     diagnosing: bool = False
     idempotent: bool = False
+    secret: bool = False
 
 
 class Operation(Struct, frozen=True, kw_only=True):
@@ -283,6 +284,7 @@ def operation(
     inspecting: bool = False,
     diagnosing: bool = False,
     idempotent: bool = False,
+    secret: bool = False,
     request: str = "",
 ) -> Callable[[Method], Method]:
     """Mark a method of a noun group as an operation on these terms (see `Terms`).
@@ -298,6 +300,7 @@ def operation(
         inspecting=inspecting,
         diagnosing=diagnosing,
         idempotent=idempotent,
+        secret=secret,
     )
 
     def mark(method: Method) -> Method:

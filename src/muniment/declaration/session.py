@@ -24,7 +24,6 @@ from muniment.governance.policy import Family, hiding_family, is_recorded
 from muniment.governance.profiles import NO_BUDGET, Budget, Pressure, Profile, budget_of
 from muniment.kernel.one_process import NeverPickled
 from muniment.projections.suggestions import alike, asked_for
-from muniment.space.clients import Client
 from muniment.space.denials import DeniedAttempt
 from muniment.space.open_store import OpenStore
 from muniment.space.options import Progress, no_progress, unmeasured
@@ -61,7 +60,7 @@ class Session(NeverPickled, Struct, frozen=True, kw_only=True):
     skills: tuple[Path, ...] = ()  # directories with agent skills
     catalogue: Callable[[], tuple[Operation, ...]] = tuple
     deployment: Deployment = Deployment()
-    client: Client | None = None  # who calls, where a key says so
+    client: str | None = None  # the name of who calls, where a key says so
     window: bool = False  # made from another session, which keeps the store
 
     @property

@@ -211,7 +211,7 @@ class LogFile:
 
 
 def make_private(path: Path) -> None:
-    """Make an empty file that only its owner may read, unless there is one, and the directories that it lies in."""
+    """Make an empty file that only its owner may read, unless there is one, and the directories above it."""
     try:
         for directory in reversed(path.parents):
             if not directory.exists():

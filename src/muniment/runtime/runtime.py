@@ -17,7 +17,7 @@ from muniment.events.identity import SpaceName, check_name
 from muniment.governance.access import Access, Effect
 from muniment.kernel.one_process import NeverPickled
 from muniment.runtime.catalogue import GROUPS, group_class
-from muniment.space.clients import Client
+from muniment.space.clients import Client, Clients
 
 if TYPE_CHECKING:
     from muniment.operations.approvals.approvals import ApprovalGroup
@@ -83,11 +83,6 @@ class Runtime(NeverPickled):
         """The rights of this runtime."""
         return self._session.access
 
-    @property
-    def client(self) -> Client | None:
-        """The client whose key made this runtime, or None."""
-        return self._session.client
-
     def restricted(self, access: Access) -> Runtime:
         """Return a runtime on the same space with the rights that both this one and `access` have.
 
@@ -110,18 +105,20 @@ class Runtime(NeverPickled):
             raise KeyUnavailable(problem="opened_without_key")
         return Runtime(replace(self._session, opened=store.space(SpaceName(name), create=create), window=True))
 
-    def as_client(self, key: str) -> Runtime:
-        """Return a runtime on the space of a client key, with the rights that the key has and this runtime has, too.
+    def client_of(self, key: str) -> Client:
+        """Return the client that has a key; raises `access.not_authenticated` for one that opens nothing."""
+        self._session.store.require_open()
+        return Clients(self._session.store).authenticated(key)
 
-        Raises `access.not_authenticated` for a key that opens nothing, whatever the reason. Closing the runtime that
-        this returns leaves the store open.
+    def as_client(self, client: Client) -> Runtime:
+        """Return a runtime on the space of a client, with the rights that it has and this runtime has, too.
+
+        Closing the runtime that this returns leaves the store open.
         """
         session = self._session
-        session.store.require_open()
-        client = session.store.clients.authenticated(key)
         access = session.access.narrowed(client.scope.access())
         opened = session.store.space(client.space, create=False)
-        return Runtime(replace(session, opened=opened, access=access, client=client, window=True))
+        return Runtime(replace(session, opened=opened, access=access, client=client.name, window=True))
 
     def close(self) -> None:
         """Sign and pin the head, then close the store. A second call does nothing.

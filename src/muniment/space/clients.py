@@ -16,8 +16,8 @@ from muniment.crypto.client_key import fingerprint_of, is_client_key, new_client
 from muniment.errors import ClientExists, ClientMissing, NotAuthenticated
 from muniment.events.identity import SpaceName
 from muniment.governance.client_scope import ClientScope
-from muniment.kernel.sources import Sources
-from muniment.space.operational import OperationalRecords, RecordKind
+from muniment.space.open_store import OpenStore
+from muniment.space.operational_records import RecordKind
 
 USED_STEP_MS = 60_000  # the last use is kept to the minute, so that reading does not write
 
@@ -60,9 +60,9 @@ CLIENT_KEY = RecordKind("client_key", KeyOwner)
 class Clients:
     """The clients of one open store. Thread-safe, and the same in every process that has the store open."""
 
-    def __init__(self, records: OperationalRecords, sources: Sources) -> None:
-        self._records = records
-        self._sources = sources
+    def __init__(self, store: OpenStore) -> None:
+        self._records = store.records
+        self._sources = store.sources
 
     def create(self, name: str, space: SpaceName, scope: ClientScope, until_ms: int | None) -> tuple[Client, str]:
         """Return a new client and its key, which is kept nowhere; raises `ClientExists`."""

@@ -12,7 +12,7 @@ from muniment.errors import AccessDenied, InvalidInput
 from muniment.events.identity import SpaceName, check_name
 from muniment.governance.client_scope import ClientScope, check_scope
 from muniment.kernel.times import DURATION, MOMENT
-from muniment.space.clients import Client, IssuedKey
+from muniment.space.clients import Client, Clients, IssuedKey
 
 READER = ClientScope()
 OVERLAP_MS_MAX = 30 * 24 * 3600 * 1000
@@ -66,7 +66,7 @@ class ClientGroup(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.ADMIN, family=Family.STORE, request="CreateClientRequest")
+    @operation(Effect.ADMIN, family=Family.STORE, secret=True, request="CreateClientRequest")
     def create(
         self,
         client: ClientName,
@@ -84,13 +84,13 @@ class ClientGroup(Group):
         if not self._session.access.covers(scope.access()):
             raise AccessDenied(at="scope")
         self._check_until(until_ms)
-        made, key = self._session.store.clients.create(client, self._session.space.name, scope, until_ms)
+        made, key = Clients(self._session.store).create(client, self._session.space.name, scope, until_ms)
         return _issued(made, key)
 
     @operation(Effect.ADMIN, family=Family.STORE, request="ListClientsRequest")
     def list_(self) -> ClientList:
         """List the clients of the open space: scope, keys by their fingerprints, last use. Shows no key."""
-        found = self._session.store.clients.listed(self._session.space.name)
+        found = Clients(self._session.store).listed(self._session.space.name)
         return ClientList(
             clients=[
                 ListedClient(
@@ -100,7 +100,7 @@ class ClientGroup(Group):
             ]
         )
 
-    @operation(Effect.ADMIN, family=Family.STORE, request="RotateClientRequest")
+    @operation(Effect.ADMIN, family=Family.STORE, secret=True, request="RotateClientRequest")
     def rotate(
         self,
         client: ClientName,
@@ -118,14 +118,14 @@ class ClientGroup(Group):
         if not 0 <= overlap_ms <= OVERLAP_MS_MAX:
             raise InvalidInput(at="overlap_ms", problem="out_of_range", limit=OVERLAP_MS_MAX, found=overlap_ms)
         self._check_until(until_ms)
-        clients, space = self._session.store.clients, self._session.space.name
+        clients, space = Clients(self._session.store), self._session.space.name
         rotated, key = clients.rotate(client, space, until_ms, overlap_ms=overlap_ms)
         return _issued(rotated, key)
 
     @operation(Effect.ADMIN, family=Family.STORE, request="RevokeClientRequest")
     def revoke(self, client: ClientName) -> ClientRevoked:
         """Revoke the keys of a client and remove it; at once, in every process. Raises `client.missing`."""
-        gone = self._session.store.clients.revoke(client, self._session.space.name)
+        gone = Clients(self._session.store).revoke(client, self._session.space.name)
         return ClientRevoked(client=client, fingerprints=[key.fingerprint for key in gone.keys])
 
     def _check_until(self, until_ms: int | None) -> None:

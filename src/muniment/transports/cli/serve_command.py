@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 import sys
-from contextlib import ExitStack
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 
 import click
+import msgspec
 
 from muniment.errors import ExtraMissing
 from muniment.events.identity import ConversationId, SubjectId, TurnId
@@ -73,44 +72,21 @@ def serve_command() -> click.Command:
 
 
 @click.pass_context
-def _run(
-    ctx: click.Context,
-    *,
-    host: str,
-    port: int,
-    allow_remote: bool,
-    tls_cert: str | None,
-    tls_key: str | None,
-    behind_proxy: bool,
-    names: tuple[str, ...],
-    origins: tuple[str, ...],
-    demo: bool,
-) -> int:
+def _run(ctx: click.Context, /, *, demo: bool, **given: object) -> int:
     if not all(find_spec(name) for name in NEEDED):
         raise ExtraMissing(at="serve", problem="needs_http")
-    app, guard, serving = (
-        import_module(f"muniment.transports.http.{name}") for name in ("app", "guard", "serving")
-    )  # only here: whoever does not serve does not load it
-    listening = serving.Listening(
-        host=host,
-        port=port,
-        allow_remote=allow_remote,
-        behind_proxy=behind_proxy,
-        certificate=None if tls_cert is None else Path(tls_cert),
-        private_key=None if tls_key is None else Path(tls_key),
-    )
-    listening.check()
-    rules = guard.GuardRules(hosts=frozenset({*names, host}), origins=frozenset(origins))
+    serving, served = (import_module(f"muniment.transports.http.{name}") for name in ("serving", "http_app"))
+    options = msgspec.convert(given, serving.ServeOptions)
+    options.check()
     logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)
-    url = f"http{'' if tls_cert is None else 's'}://{f'[{host}]' if ':' in host else host}:{port}"
-    with ExitStack() as stack:
-        runtime = stack.enter_context(_opened(ctx.ensure_object(StoreOptions), demo=demo))
-        click.echo(f"muniment serves {url}")
+    with _opened(ctx.ensure_object(StoreOptions), demo=demo) as runtime:
+        click.echo(f"muniment serves {options.url}")
         if demo:
-            click.echo(DEMO.format(url=url, key=_demo_key(runtime)))
+            click.echo(DEMO.format(url=options.url, key=_demo_key(runtime)))
         elif not runtime.clients.list_().clients:
             click.echo(NO_CLIENTS)
-        serving.server_of(app.http_app(runtime, catalogue(), system_sources(), rules), listening).run()
+        app = served.http_app(runtime, catalogue(), system_sources(), options.rules)
+        serving.server_of(app, options).run()
     return 0
 
 

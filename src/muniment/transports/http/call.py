@@ -16,7 +16,7 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from muniment.declaration.idempotency import Answer, perform_once
+from muniment.declaration.idempotency import KeyedReport, perform_once
 from muniment.declaration.operation import Effect, Operation, bound, perform
 from muniment.errors import InvalidInput, NotAuthenticated
 from muniment.kernel.digest import b64url, sha256
@@ -24,18 +24,18 @@ from muniment.kernel.sources import Clock
 from muniment.runtime.runtime import Runtime
 from muniment.transports.http.body import UploadStream, whole_body
 from muniment.transports.http.openapi import JSON
-from muniment.transports.http.query import parsed, plain_of
+from muniment.transports.http.query_string import parsed, plain_of
 from muniment.transports.http.rates import Rates
 
 BODY_BYTES_MAX = 8 * 1024 * 1024
 ETAG_BYTES = 16
 
 
-class Caller(Struct, frozen=True):
-    """Whoever shows a key: what it opens, and the name by which logs know it."""
+class KeyHolder(Struct, frozen=True, kw_only=True):
+    """Whoever shows a key: what it opens, and the fingerprint by which logs know it."""
 
     runtime: Runtime
-    client: str
+    fingerprint: str
 
 
 class Callers:
@@ -46,23 +46,22 @@ class Callers:
         self._clock = clock
         self._rates = Rates()
 
-    def caller_of(self, authorization: str | None) -> Caller:
+    def caller_of(self, authorization: str | None) -> KeyHolder:
         """Return who shows this key; raises `access.not_authenticated`, and `request.rate_exceeded`."""
         scheme, _, key = (authorization or "").partition(" ")
         if scheme.lower() != "bearer" or not key:
             raise NotAuthenticated(problem="no_key")
-        runtime = self._runtime.as_client(key.strip())
-        client = runtime.client
-        assert client is not None, "it was made of a key"
-        if client.scope.requests_per_minute is not None:
-            self._rates.take(client.name, client.scope.requests_per_minute, self._clock.now_ms())
-        return Caller(runtime, client.keys[-1].fingerprint)
+        client = self._runtime.client_of(key.strip())
+        rate = client.scope.requests_per_minute
+        if rate is not None:
+            self._rates.take(client.name, rate, self._clock.now_ms())
+        return KeyHolder(runtime=self._runtime.as_client(client), fingerprint=client.keys[-1].fingerprint)
 
 
 async def answered(request: Request, operation: Operation, callers: Callers) -> Response:
     """Return the answer to a request for an operation; raises what is wrong with it."""
     caller = await anyio.to_thread.run_sync(callers.caller_of, request.headers.get("authorization"))
-    request.state.client = caller.client
+    request.state.client = caller.fingerprint
     upload = io.BufferedReader(UploadStream(request)) if operation.upload is not None else None
     if request.method == "POST" and upload is None:
         given = await _json_body(request)
@@ -85,16 +84,16 @@ async def _json_body(request: Request) -> object:
 
 def _performed(
     runtime: Runtime, operation: Operation, given: object, key: str | None, upload: BinaryIO | None
-) -> Answer:
+) -> KeyedReport:
     if not isinstance(given, dict):
         raise InvalidInput(problem="wrong_type")
     request, group = bound(operation, given), getattr(runtime, operation.group)
     if key is not None and operation.effect is not Effect.READ:
         return perform_once(group, operation, request, key, upload)
-    return Answer(msgspec.json.encode(perform(group, operation, request, upload)))
+    return KeyedReport(report=msgspec.json.encode(perform(group, operation, request, upload)))
 
 
-def _response(request: Request, operation: Operation, answer: Answer) -> Response:
+def _response(request: Request, operation: Operation, answer: KeyedReport) -> Response:
     headers = {"Cache-Control": "no-store"}
     if operation.effect is Effect.READ and request.method == "GET":
         tag = f'"{b64url(sha256(answer.report)[:ETAG_BYTES])}"'

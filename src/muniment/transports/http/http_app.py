@@ -24,9 +24,9 @@ from muniment.errors import InvalidInput, RouteMissing
 from muniment.kernel.sources import Sources
 from muniment.runtime.runtime import Runtime
 from muniment.transports.http.call import Callers, answered
-from muniment.transports.http.guard import LOOPBACK_ONLY, Guard, GuardRules
 from muniment.transports.http.openapi import JSON, methods_of, openapi, path_of
 from muniment.transports.http.problem import problem
+from muniment.transports.http.request_guard import LOOPBACK_ONLY, GuardRules, RequestGuard
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 WRONG_METHOD = 405
@@ -52,7 +52,7 @@ def http_app(
     routes["/openapi.json"] = Route(partial(_document, cache(lambda: msgspec.json.encode(openapi(listed)))))
     routes["/health/live"] = Route(_alive)
     routes["/health/ready"] = Route(partial(_ready, runtime))
-    return Guard(Paths(routes), rules, sources.ids)
+    return RequestGuard(Paths(routes), rules, sources.ids)
 
 
 class Paths:

@@ -2,7 +2,7 @@
 
 Client keys, answers that were given, counters: records of a kind, each under a name and until a moment. It is no part
 of any log, so losing it loses no turn. Like a log it is keyless: names are digests and values are sealed when they
-come here (`space.operational`). What is deleted is overwritten.
+come here (`space.operational_records`). What is deleted is overwritten.
 
 One file for all spaces of a store, shared by its processes; every change is one transaction that is flushed before it
 returns.

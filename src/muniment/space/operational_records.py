@@ -1,26 +1,28 @@
 """Operational records of an open store: typed values, sealed on their way into the operational file.
 
-See `log.operational` for what such a record is and is not, and `crypto.record` for how it is sealed.
+See `log.operational_file` for what such a record is and is not, and `crypto.record_cipher` for how it is sealed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from muniment.crypto.record import RecordCipher
+from muniment.crypto.record_cipher import RecordCipher
+from muniment.crypto.store import StoreKeys
 from muniment.errors import Corrupt
 from muniment.kernel.sources import Sources
-from muniment.log.operational import KeptRecord, OperationalFile
+from muniment.log.operational_file import FILE, KeptRecord, OperationalFile
 
 Value = TypeVar("Value", bound=Struct)
 
 
 class RecordKind(Generic[Value]):
-    """A kind of record: its name in the file, the type of its values, and how long one counts (None: for ever)."""
+    """A kind of record: its name in the file, the type of its values, and how long one counts (None: no end)."""
 
     def __init__(self, name: str, value: type[Value], *, ttl_ms: int | None = None) -> None:
         self.name = name
@@ -77,3 +79,9 @@ class OperationalRecords:
             return kind.decoder.decode(self._cipher.open(kind.name, place, sealed))
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise Corrupt(at=kind.name, problem="malformed") from None
+
+
+def records_in(directory: Path | None, keys: StoreKeys, sources: Sources) -> OperationalRecords:
+    """Return the records of the store in a directory, or of one that is in memory alone."""
+    file = OperationalFile(None if directory is None else directory / FILE)
+    return OperationalRecords(file, keys.record_cipher(), sources)

@@ -37,7 +37,7 @@ class GuardRules(Struct, frozen=True, kw_only=True):
 LOOPBACK_ONLY = GuardRules()
 
 
-class Guard:
+class RequestGuard:
     """Wraps an application. One for each event loop."""
 
     def __init__(self, app: ASGIApp, rules: GuardRules, ids: IdSource) -> None:
