@@ -24,7 +24,7 @@ import msgspec
 from msgspec import Struct
 
 from muniment.crypto.segment import NONCE_BYTES, open_sealed
-from muniment.declaration.operation import Group, Operation, Request, perform
+from muniment.declaration.operation import Group, Operation, Request, perform, permit
 from muniment.declaration.session import Session
 from muniment.errors import AnswerErased, InvalidInput, KeyMissing, KeyReused, RequestInProgress
 from muniment.kernel.digest import b64url
@@ -65,7 +65,7 @@ def perform_once(
     """
     _check_idempotency_key(key)
     assert isinstance(group.gate, Session), "operations run in a session"
-    group.gate.pass_through(operation.path, operation.terms)
+    permit(group, operation)
     call = _KeyedCall(group.gate, operation, key)
     body = None if upload is None else _Digesting(upload)
     kept = call.reserve(request, body)

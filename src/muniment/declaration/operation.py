@@ -241,8 +241,8 @@ class Declared:
     def run(self, group: Group, given: dict[str, Any] | Request, upload: object = None) -> Any:
         """Check rights and state, bind what is not bound yet, and run the method."""
         path = f"{group.name}.{self.verb}"
+        self.permit(group)
         try:
-            group.gate.pass_through(path, self.terms)
             if isinstance(given, dict):
                 upload = None if self.upload is None else given.pop(self.upload, None)
                 given = bind(given, self.request, is_request=True)
@@ -264,6 +264,15 @@ class Declared:
         if self.terms.family in RECORDED_FAMILIES:
             group.gate.finished(path, self.terms, given, report)
         return report
+
+    def permit(self, group: Group) -> None:
+        """Raise when rights or state forbid the operation; a refusal is put on record."""
+        path = f"{group.name}.{self.verb}"
+        try:
+            group.gate.pass_through(path, self.terms)
+        except (AccessDenied, CapabilityHidden) as denied:
+            group.gate.refused(path, denied)
+            raise
 
     def _with_upload(self, group: Group, given: Request, upload: object) -> Any:
         assert self.upload is not None, "it takes an upload"
@@ -326,14 +335,17 @@ def bound(operation: Operation, given: bytes | Mapping[str, Any]) -> Request:
     return bind(plain, operation.request, is_request=True)
 
 
+def permit(group: Group, operation: Operation) -> None:
+    """Raise when an operation is forbidden, whatever its request says: a transport asks before it reads one."""
+    _marked(group, operation).permit(group)
+
+
 def perform(group: Group, operation: Operation, request: Request, upload: Uploads | None = None) -> Any:
     """Run an operation of a noun group with a request that was bound, and its upload; return its report.
 
     A path as the upload is opened on this machine: a transport hands over what its caller sent, as a stream.
     """
-    declared = _declared(getattr(type(group), operation.method))
-    assert declared is not None, "what the catalogue lists is marked"
-    return declared.run(group, request, upload)
+    return _marked(group, operation).run(group, request, upload)
 
 
 def operations_of(group: type[Group]) -> Iterator[Operation]:
@@ -381,6 +393,12 @@ def time_kind_of(kind: Any) -> TimeKind | None:
 def extras_of(kind: Any) -> tuple[Any, ...]:
     """Return what an annotation adds to a type."""
     return kind.__metadata__ if typing.get_origin(kind) is Annotated else ()
+
+
+def _marked(group: Group, operation: Operation) -> Declared:
+    declared = _declared(getattr(type(group), operation.method))
+    assert declared is not None, "what the catalogue lists is marked"
+    return declared
 
 
 def _declared(method: Any) -> Declared | None:

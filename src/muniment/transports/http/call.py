@@ -1,7 +1,7 @@
 """One request: who calls, what is asked, the answer.
 
-The key of the client comes first: without one that opens something nothing else is looked at, and no body is read
-that is more than a small one. Space, rights and principal follow from the key. No header changes them.
+The key of the client comes first: without one that opens the operation nothing else is looked at, and no body is read.
+Space, rights and principal follow from the key. No header changes them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from muniment.declaration.idempotency import KeyedReport, perform_once
-from muniment.declaration.operation import Effect, Operation, bound, perform
+from muniment.declaration.operation import Effect, Operation, bound, perform, permit
 from muniment.errors import InvalidInput, NotAuthenticated
 from muniment.kernel.digest import b64url, sha256
 from muniment.kernel.sources import Clock
@@ -46,8 +46,11 @@ class Callers:
         self._clock = clock
         self._rates = Rates()
 
-    def caller_of(self, authorization: str | None) -> KeyHolder:
-        """Return who shows this key; raises `access.not_authenticated`, and `request.rate_exceeded`."""
+    def caller_of(self, authorization: str | None, operation: Operation) -> KeyHolder:
+        """Return who shows this key and may call an operation.
+
+        Raises `access.not_authenticated`, `access.denied`, `capability.hidden`, and `request.rate_exceeded`.
+        """
         scheme, _, key = (authorization or "").partition(" ")
         if scheme.lower() != "bearer" or not key:
             raise NotAuthenticated(problem="no_key")
@@ -55,12 +58,14 @@ class Callers:
         rate = client.scope.requests_per_minute
         if rate is not None:
             self._rates.take(client.name, rate, self._clock.now_ms())
-        return KeyHolder(runtime=self._runtime.as_client(client), fingerprint=client.keys[-1].fingerprint)
+        runtime = self._runtime.as_client(client)
+        permit(getattr(runtime, operation.group), operation)
+        return KeyHolder(runtime=runtime, fingerprint=client.keys[-1].fingerprint)
 
 
 async def answered(request: Request, operation: Operation, callers: Callers) -> Response:
     """Return the answer to a request for an operation; raises what is wrong with it."""
-    caller = await anyio.to_thread.run_sync(callers.caller_of, request.headers.get("authorization"))
+    caller = await anyio.to_thread.run_sync(callers.caller_of, request.headers.get("authorization"), operation)
     request.state.client = caller.fingerprint
     upload = io.BufferedReader(UploadStream(request)) if operation.upload is not None else None
     if request.method == "POST" and upload is None:

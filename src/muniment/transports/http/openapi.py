@@ -41,9 +41,13 @@ def methods_of(operation: Operation) -> list[str]:
     return ["GET", "POST"] if reads else ["POST"]
 
 
-def is_plain(schema: dict[str, Any]) -> bool:
-    """Tell whether a parameter is text as it stands in a query, and not JSON."""
-    return schema.get("type") == "string"
+def is_plain(schema: dict[str, Any], components: dict[str, Any]) -> bool:
+    """Tell whether a parameter is text as it stands in a query, and not JSON: a string, or a word of an enumeration."""
+    if "$ref" in schema:
+        return is_plain(components[schema["$ref"].rpartition("/")[2]], components)
+    if "anyOf" in schema:
+        return all(is_plain(each, components) for each in schema["anyOf"] if each != {"type": "null"})
+    return schema.get("type") == "string" or all(isinstance(word, str) for word in schema.get("enum", [0]))
 
 
 def openapi(operations: Iterable[Operation]) -> dict[str, Any]:
@@ -54,8 +58,7 @@ def openapi(operations: Iterable[Operation]) -> dict[str, Any]:
     )
     paths = {
         path_of(operation): {
-            method.lower(): _described(operation, method, components[operation.request.__name__], report)
-            for method in methods_of(operation)
+            method.lower(): _described(operation, method, components, report) for method in methods_of(operation)
         }
         for operation, report in zip(listed, shapes[1::2], strict=True)
     }
@@ -71,7 +74,8 @@ def openapi(operations: Iterable[Operation]) -> dict[str, Any]:
     }
 
 
-def _described(operation: Operation, method: str, request: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
+def _described(operation: Operation, method: str, components: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
+    request = components[operation.request.__name__]
     described: dict[str, Any] = {
         "operationId": operation.path if method == "POST" else f"{operation.path}.get",
         "tags": [operation.group],
@@ -83,7 +87,8 @@ def _described(operation: Operation, method: str, request: dict[str, Any], repor
     if method == "GET" or operation.upload is not None:
         required = request.get("required", [])
         described["parameters"] = [
-            _parameter(name, schema, required=name in required) for name, schema in request["properties"].items()
+            _parameter(name, schema, components, required=name in required)
+            for name, schema in request["properties"].items()
         ]
     if operation.effect is not Effect.READ:
         described["parameters"] = [*described.get("parameters", []), IDEMPOTENCY_KEY]
@@ -99,10 +104,10 @@ def _described(operation: Operation, method: str, request: dict[str, Any], repor
     return described
 
 
-def _parameter(name: str, schema: dict[str, Any], *, required: bool) -> dict[str, Any]:
+def _parameter(name: str, schema: dict[str, Any], components: dict[str, Any], *, required: bool) -> dict[str, Any]:
     """Return a parameter of the query: text as it stands, JSON for anything else."""
     rest = {key: value for key, value in schema.items() if key != "description"}
-    shape = {"schema": rest} if is_plain(schema) else {"content": {JSON: {"schema": rest}}}
+    shape = {"schema": rest} if is_plain(schema, components) else {"content": {JSON: {"schema": rest}}}
     return {"name": name, "in": "query", "required": required, "description": schema["description"], **shape}
 
 

@@ -33,7 +33,8 @@ def plain_of(operation: Operation, pairs: Iterable[tuple[str, str]]) -> dict[str
 def _are_plain(request: type[Request]) -> dict[str, bool]:
     """Return the parameters of a request, and whether each is text as it stands."""
     _, components = msgspec.json.schema_components([request], ref_template=COMPONENTS)
-    return {name: is_plain(schema) for name, schema in components[request.__name__]["properties"].items()}
+    properties = components[request.__name__]["properties"]
+    return {name: is_plain(schema, components) for name, schema in properties.items()}
 
 
 def parsed(text: str | bytes, *, at: str | None = None) -> Any:

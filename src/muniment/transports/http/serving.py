@@ -7,6 +7,7 @@ through a proxy that ends TLS, because a client key is as good as its owner to w
 from __future__ import annotations
 
 import ipaddress
+import logging
 from pathlib import Path
 
 import uvicorn
@@ -76,6 +77,7 @@ def is_loopback(host: str) -> bool:
 def server_of(app: ASGIApp, options: ServeOptions) -> uvicorn.Server:
     """Return a server; `run` serves until a signal stops it, and then lets the requests in work end."""
     options.check()
+    logging.getLogger("uvicorn.access").disabled = True  # it writes down paths and queries, which may hold content
     return uvicorn.Server(
         uvicorn.Config(
             app,
