@@ -45,7 +45,7 @@ def test_an_upload_is_read_while_it_comes(served: Served) -> None:
     pieces = (content[at : at + 70_000] for at in range(0, len(content), 70_000))
     added = served.http.post("/v1/attachments/add", content=pieces)
     part = added.json()["part"]
-    turn = TURN | {"messages": [{"role": "user", "parts": [part]}]}
+    turn = TURN | {"messages": [{"role": "user", "content": [part]}]}
     assert served.post("transcripts/commit", {"turn": turn}).status_code == 200
     place = {"turn": "turn-1", "message": 0, "part": 0}
     read = served.post("attachments/read", TALKING | {"attachment": place, "start": 0, "bytes_max": 300})

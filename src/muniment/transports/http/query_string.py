@@ -18,15 +18,18 @@ from muniment.errors import InvalidInput
 from muniment.transports.http.openapi import COMPONENTS, is_plain
 
 
-def plain_of(operation: Operation, pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Return the parameters that a query gives; raises `request.invalid` for a repeated one and for broken JSON."""
+def json_of(operation: Operation, pairs: Iterable[tuple[str, str]]) -> bytes:
+    """Return the parameters that a query gives as JSON; raises `request.invalid` for a repeated one and broken JSON."""
     known = _are_plain(operation.request)
     given: dict[str, Any] = {}
     for name, value in pairs:
         if name in given:
             raise InvalidInput(at=name if name in known else "query", problem="repeated_name")
         given[name] = value if known.get(name, True) else parsed(value, at=name)
-    return given
+    try:
+        return msgspec.json.encode(given)
+    except UnicodeError:
+        raise InvalidInput(at="query", problem="lone_surrogate") from None
 
 
 @functools.cache
