@@ -48,7 +48,7 @@ def test_an_upload_is_read_while_it_comes(served: Served) -> None:
     turn = TURN | {"messages": [{"role": "user", "content": [part]}]}
     assert served.post("transcripts/commit", {"turn": turn}).status_code == 200
     place = {"turn": "turn-1", "message": 0, "part": 0}
-    read = served.post("attachments/read", TALKING | {"attachment": place, "start": 0, "bytes_max": 300})
+    read = served.post("attachments/read", TALKING | {"attachment": place, "start": 0, "length": 300})
     assert base64.b64decode(read.json()["data"]) == content[:300]
 
 

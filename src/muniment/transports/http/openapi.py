@@ -68,6 +68,7 @@ def openapi(operations: Iterable[Operation]) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": {**components, "Problem": _problem()},
+            "responses": _refusals(),
             "securitySchemes": {"client_key": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{"client_key": []}],
@@ -82,7 +83,10 @@ def _described(operation: Operation, method: str, components: dict[str, Any], re
         "summary": operation.summary,
         "description": operation.description,
         "x-terms": msgspec.to_builtins(operation.terms),
-        "responses": {"200": {"description": "The report.", "content": {JSON: {"schema": report}}}, **_refusals()},
+        "responses": {
+            "200": {"description": "The report.", "content": {JSON: {"schema": report}}},
+            **{str(status): {"$ref": f"#/components/responses/{status}"} for status in MEANINGS},
+        },
     }
     if method == "GET" or operation.upload is not None:
         required = request.get("required", [])
