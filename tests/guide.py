@@ -43,6 +43,7 @@ from muniment.runtime.catalogue import catalogue
 from muniment.tables.table_forms import DERIVED, TABLES
 from muniment.transports.cli.failure import EXIT_CODES
 from muniment.transports.cli.guide import TOPICS, chapter
+from muniment.transports.http.status import MEANINGS, STATUS, STATUS_OF_CODE
 from tests.guide_limits import LIMITS, amount, fixed_amounts
 from tests.guide_memory import (
     candidate_rules,
@@ -376,6 +377,13 @@ def _kinds() -> str:
     return table(["kind", "exit code"], [[kind, str(code)] for kind, code in EXIT_CODES.items()])
 
 
+def _statuses() -> str:
+    kinds = {status: [f"`{kind}`" for kind, each in STATUS.items() if each == status] for status in MEANINGS}
+    codes = {status: [f"`{code}`" for code, each in STATUS_OF_CODE.items() if each == status] for status in MEANINGS}
+    rows = [[str(status), meaning, ", ".join(kinds[status] + codes[status])] for status, meaning in MEANINGS.items()]
+    return table(["status", "meaning", "kind or code of the error"], rows)
+
+
 def _tables() -> str:
     rows = [[f"`{form.name}`", form.summary, ", ".join(form.names)] for form in (*DERIVED, *TABLES)]
     return table(["table", "a row is", "columns"], rows)
@@ -429,6 +437,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "item views": partial(item_views, table),
     "recall weights": partial(recall_weights, table),
     "findings": _findings,
+    "statuses": _statuses,
     "tables": _tables,
     "topics": _topics,
     "transitions": _transitions,

@@ -23,6 +23,7 @@ from muniment.log.migrations import store_sql
 from muniment.replay.fixture import Command, FixtureHeader
 from muniment.replay.replay_report import ReplayReport
 from muniment.runtime.catalogue import catalogue
+from muniment.transports.http.openapi import openapi
 from tests import guide, rooms
 from tests.aio_stub import stub
 from tests.api import api_text
@@ -89,6 +90,10 @@ def _operations() -> dict[str, str]:
     return {
         f"{SCHEMAS}/operations/{group}.json": _group([one for one in listed if one.group == group]) for group in groups
     }
+
+
+def _openapi() -> dict[str, str]:
+    return {f"{SCHEMAS}/openapi.json": msgspec.json.encode(_settled(openapi(catalogue()))).decode() + "\n"}
 
 
 def _group(listed: list[Operation]) -> str:
@@ -162,6 +167,7 @@ GENERATORS: list[Callable[[], dict[str, str]]] = [
     _events,
     _store,
     _operations,
+    _openapi,
     _replay,
     _documents,
     _pictures,

@@ -4,7 +4,7 @@ A rule is a name, the files it looks at, a check that yields complaints, what to
 that proves that the check can fail. Rules about code read the syntax tree; rules about text read every file of the
 repository. `tests/test_tidy.py` runs them all. What ruff, mypy and import-linter check already is not repeated here.
 
-An exemption names rule, file and place, and its reason; one that exempts nothing any more is a failure of its own.
+`tests/exemptions.py` says what may break a rule, and why.
 """
 
 from __future__ import annotations
@@ -29,42 +29,6 @@ GROUP_OPERATIONS_MAX = 9
 FILE_BYTES_MAX = 200_000
 TEST_NAME_WORDS_MIN = 4
 REASON_WORDS_MIN = 1
-
-# (rule, "file::place") -> why this one may. Places are qualified names of classes and functions, or "" for a file.
-EXEMPT: dict[tuple[str, str], str] = {
-    ("file size", "src/muniment/evidence/verifier.py::"): "users copy and read one file",
-    (
-        "broad except",
-        "src/muniment/embedding/guarded.py::GuardedCall._run",
-    ): "code of others, and a search must answer",
-    ("kwargs", "src/muniment/aio.py::open"): "stands in for muniment.open",
-    (
-        "kwargs",
-        "src/muniment/declaration/operation.py::operation.mark.run",
-    ): "stands in for any operation, binds what it got",
-    (
-        "parameters",
-        "src/muniment/operations/memory/memory_group.py::MemoryGroup.amend",
-    ): "what changes, and everything that is on record about who changes it",
-    (
-        "parameters",
-        "src/muniment/operations/memory/memory_group.py::MemoryGroup.recall",
-    ): "what is asked, of what and how: each is an option of the command",
-    (
-        "parameters",
-        "src/muniment/declaration/operation.py::operation",
-    ): "everything that is declared of an operation is declared here, by keyword",
-    (
-        "parameters",
-        "src/muniment/operations/evidence/evidence.py::Evidence.export",
-    ): "what is exported, to whom and in which form: each is an option of the command",
-    ("kwargs", "src/muniment/log/model.py::_shifted"): "names fields of a row, as the call shows",
-    ("kwargs", "src/muniment/log/model.py::_with_head"): "names fields of a head, as the call shows",
-    ("kwargs", "src/muniment/replay/restated_log.py::_command"): "names fields of a request, as the call shows",
-    ("values", "src/muniment/evidence/tree.py::Node"): "made for every append, in the order level, index, hash",
-    ("values", "src/muniment/governance/phases.py::Step"): "read in the order it is spoken: transition, first, last",
-    ("values", "src/muniment/governance/phases.py::PhaseRun"): "read in the order it is spoken: first, last, phase",
-}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from muniment.formats.turns import Turn
     from muniment.formats.writing.chat_messages import anthropic_messages, langchain_messages, openai_messages
     from muniment.governance.access import Access, Effect
+    from muniment.governance.client_scope import ClientScope
     from muniment.governance.detection.detection import Detect
     from muniment.governance.detection.scan import DetectedType, Detector
     from muniment.governance.limits import Limits
@@ -147,6 +148,7 @@ _HOMES = {
     "Candidate": "muniment.memory.candidate",
     "ChangeItemPrivacy": "muniment.memory.amendment",
     "ChangeItemScope": "muniment.memory.amendment",
+    "ClientScope": "muniment.governance.client_scope",
     "Composition": "muniment.operations.context.prompt",
     "ConversationFilter": "muniment.operations.conversations.listed",
     "ConversationKey": "muniment.events.identity",
@@ -286,6 +288,7 @@ __all__ = [
     "ChangeItemAudience",
     "ChangeItemPrivacy",
     "ChangeItemScope",
+    "ClientScope",
     "Composition",
     "ConversationFilter",
     "ConversationKey",

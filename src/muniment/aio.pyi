@@ -17,6 +17,7 @@ from muniment.events.turn import Turn
 from muniment.formats.reading.import_format import Format
 from muniment.formats.writing.export_format import ExportFormat
 from muniment.governance.access import Access
+from muniment.governance.client_scope import ClientScope
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
 from muniment.memory.amendment import (
@@ -40,6 +41,7 @@ from muniment.operations.archives.archive_appender import ArchiveImportReport
 from muniment.operations.archives.archives import ArchiveCheck
 from muniment.operations.archives.export_archive import ArchiveReport
 from muniment.operations.attachments import AddedAttachment, AttachmentPlace, AttachmentRange, SavedAttachment
+from muniment.operations.clients.clients_group import ClientKeyIssued, ClientList, ClientRevoked
 from muniment.operations.context.prompt import Composition, Context, Shape
 from muniment.operations.conversations.activity import Activity, TimeRange
 from muniment.operations.conversations.describe import Description
@@ -460,6 +462,12 @@ class AsyncArchives:
         sealed_by: str | None = ...,
     ) -> ArchiveImportReport: ...
 
+class AsyncClientGroup:
+    async def create(self, client: str, scope: ClientScope = ..., until_ms: int | None = ...) -> ClientKeyIssued: ...
+    async def list_(self) -> ClientList: ...
+    async def rotate(self, client: str, overlap_ms: int = ..., until_ms: int | None = ...) -> ClientKeyIssued: ...
+    async def revoke(self, client: str) -> ClientRevoked: ...
+
 class AsyncSystem:
     async def capabilities(self) -> Capabilities: ...
     async def health(self, full: bool = ...) -> Health: ...
@@ -487,6 +495,7 @@ class AsyncRuntime:
     provenance: AsyncProvenance
     spaces: AsyncSpaces
     archives: AsyncArchives
+    clients: AsyncClientGroup
     system: AsyncSystem
     @property
     def access(self) -> Access: ...

@@ -139,6 +139,69 @@ class AccessDenied(MunimentError):
     kind = Kind.DENIED
 
 
+class NotAuthenticated(MunimentError):
+    """No client key, or one that opens nothing; `clients create` and `clients rotate` issue keys."""
+
+    code = "access.not_authenticated"
+    kind = Kind.DENIED
+
+
+class KeyReused(MunimentError):
+    """This idempotency key belongs to another request; nothing was changed: use a new key for a new request."""
+
+    code = "request.key_reused"
+    kind = Kind.CONFLICT
+
+
+class RequestInProgress(MunimentError):
+    """The request with this idempotency key has not ended; wait, or look whether it was carried out."""
+
+    code = "request.in_progress"
+    kind = Kind.CONFLICT
+
+
+class AnswerErased(MunimentError):
+    """The request with this idempotency key was carried out, and its answer was erased since."""
+
+    code = "request.answer_erased"
+    kind = Kind.CONFLICT
+
+
+class RateExceeded(MunimentError):
+    """Too many requests of this client; wait, and send fewer."""
+
+    code = "request.rate_exceeded"
+    kind = Kind.EXHAUSTED
+
+
+class RouteMissing(MunimentError):
+    """Nothing is served here; /openapi.json lists what is."""
+
+    code = "request.route_missing"
+    kind = Kind.MISSING
+
+
+class ServerBusy(MunimentError):
+    """Too many requests at once; nothing was changed: wait, and send it again."""
+
+    code = "request.busy"
+    kind = Kind.UNAVAILABLE
+
+
+class ClientExists(MunimentError):
+    """A client has this name; choose another name, or give it a new key with `clients rotate`."""
+
+    code = "client.exists"
+    kind = Kind.CONFLICT
+
+
+class ClientMissing(MunimentError):
+    """No such client; `clients list` lists those of the space."""
+
+    code = "client.missing"
+    kind = Kind.MISSING
+
+
 class CapabilityHidden(MunimentError):
     """Hidden by a policy of this deployment; `system capabilities` lists what is hidden."""
 
@@ -437,6 +500,13 @@ class ModelUnavailable(MunimentError):
     """Embedder is not available; install it, import its model, or complete its settings."""
 
     code = "model.unavailable"
+    kind = Kind.UNAVAILABLE
+
+
+class ExtraMissing(MunimentError):
+    """A package that this needs is not installed."""
+
+    code = "extra.missing"
     kind = Kind.UNAVAILABLE
 
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from muniment.declaration.operation import Operation
-from muniment.declaration.surfaces import MANNERS
+from muniment.declaration.surfaces import DESTROYS
 from muniment.runtime.catalogue import catalogue
 from muniment.transports.cli.fields import JSON_FILES, fields_of, word_for
 from muniment.transports.cli.store_options import SHARED
@@ -55,7 +55,7 @@ def test_the_shortest_call_is_not_refused_as_incomplete(operation: Operation, fi
             (filled.directory / "example.json").write_text(json.dumps(field.example))
             told += [field.flag, "example.json"]
     upload = [] if operation.upload is None else ["turns/1.json"]
-    destroys = ["--yes"] if MANNERS[operation.effect].destroys else []
+    destroys = ["--yes"] if DESTROYS[operation.effect] else []
     ran = filled.run(operation.group, operation.name.replace("_", "-"), *upload, *told, *destroys, "--json")
     if ran.code == 2:
         problem = json.loads(ran.out)["error"].get("problem")

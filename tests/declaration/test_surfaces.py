@@ -13,19 +13,20 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from muniment.declaration.operation import Effect, Family, Group, Operation, operation, operations_of
-from muniment.declaration.surfaces import COMPONENTS, MANNERS, mcp_tools, openapi
+from muniment.declaration.surfaces import DESTROYS, mcp_tools
 from muniment.runtime.catalogue import GROUPS, catalogue
 from muniment.transports.cli.app import tree
+from muniment.transports.http.openapi import COMPONENTS, methods_of, openapi, path_of
 
 NAMES = [each.path for each in catalogue()]
 TOOLS = {tool["name"]: tool for tool in mcp_tools(catalogue())}
 HTTP = openapi(catalogue())
 
 
-def http_of(each: Operation) -> tuple[str, dict[str, Any]]:
-    """Return the verb and the description of an operation."""
-    ((verb, described),) = HTTP["paths"][f"/{each.group}/{each.name}"].items()
-    return verb, described
+def http_of(each: Operation) -> dict[str, dict[str, Any]]:
+    """Return the descriptions of an operation, each under its method."""
+    described: dict[str, dict[str, Any]] = HTTP["paths"][path_of(each)]
+    return described
 
 
 def command_of(each: Operation) -> click.Command:
@@ -59,7 +60,7 @@ def schemas_in(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def test_every_operation_is_there_once_and_nothing_else_is() -> None:
-    assert [described["operationId"] for path in HTTP["paths"].values() for described in path.values()] == NAMES
+    assert [path["post"]["operationId"] for path in HTTP["paths"].values()] == NAMES
     assert list(TOOLS) == [name.replace(".", "_") for name in NAMES]
     assert all(re.fullmatch(r"[a-z_]{1,64}", name) for name in TOOLS), "clients refuse other names of tools"
     assert {each.group for each in catalogue()} == set(GROUPS)
@@ -78,15 +79,18 @@ def test_requests_have_names_for_people_and_no_two_the_same() -> None:
 
 @pytest.mark.parametrize("each", catalogue(), ids=NAMES)
 def test_every_parameter_has_its_description_on_every_surface(each: Operation) -> None:
-    tool, (_, described), command = TOOLS[each.path.replace(".", "_")], http_of(each), command_of(each)
+    tool, command = TOOLS[each.path.replace(".", "_")], command_of(each)
     properties = tool["inputSchema"]["properties"]
     assert set(properties) == parameters_of(each)
     assert all(schema["description"].endswith(".") for schema in properties.values())
-    assert (tool["title"], described["summary"], command.short_help) == (each.summary,) * 3
-    if "parameters" in described:
-        in_query = {one["name"]: one["description"] for one in described["parameters"]}
-        assert in_query == {name: properties[name]["description"] for name in each.request.__struct_fields__}
-    else:
+    assert (tool["title"], command.short_help) == (each.summary,) * 2
+    for described in http_of(each).values():
+        assert described["summary"] == each.summary
+        in_query = {one["name"]: one["description"] for one in described.get("parameters", []) if one["in"] == "query"}
+        if "application/json" not in described.get("requestBody", {"content": ()})["content"]:
+            assert in_query == {name: properties[name]["description"] for name in each.request.__struct_fields__}
+            continue
+        assert not in_query
         reference = described["requestBody"]["content"]["application/json"]["schema"]["$ref"]
         schema = HTTP["components"]["schemas"][reference.rpartition("/")[2]]
         assert {name: one["description"] for name, one in schema["properties"].items()} == {
@@ -100,23 +104,23 @@ def test_every_parameter_has_its_description_on_every_surface(each: Operation) -
 
 
 @pytest.mark.parametrize("each", catalogue(), ids=NAMES)
-def test_effects_decide_verbs_hints_and_confirmation(each: Operation) -> None:
-    verb, described = http_of(each)
+def test_effects_decide_methods_hints_and_confirmation(each: Operation) -> None:
+    described = http_of(each)["post"]
     hints = TOOLS[each.path.replace(".", "_")]["annotations"]
     options = {option.name for option in command_of(each).params}
     is_read, erases = each.effect is Effect.READ, each.effect is Effect.ERASE
-    assert verb == ("get" if is_read and each.upload is None else "post")
+    assert ("get" in http_of(each)) == ("GET" in methods_of(each)) == (is_read and each.upload is None)
     assert (hints["readOnlyHint"], hints["destructiveHint"]) == (is_read, erases)
     assert hints["idempotentHint"] == (is_read or each.terms.idempotent)
-    assert ("yes" in options) == MANNERS[each.effect].destroys == erases
-    assert ("requestBody" in described) == (verb == "post")
+    assert ("yes" in options) == DESTROYS[each.effect] == erases
+    assert ["requestBody" in one for one in http_of(each).values()] == [method == "POST" for method in methods_of(each)]
     assert described["x-terms"]["effect"] == each.effect
     if each.upload is not None:
         assert list(described["requestBody"]["content"]) == ["application/octet-stream"]
 
 
-def test_every_effect_has_its_manner() -> None:
-    assert set(MANNERS) == set(Effect)
+def test_every_effect_destroys_or_does_not() -> None:
+    assert set(DESTROYS) == set(Effect)
 
 
 # --- schemas ----------------------------------------------------------------------------------------------------------
@@ -137,7 +141,7 @@ def test_the_schemas_of_http_are_valid_and_lead_somewhere() -> None:
     prefix = COMPONENTS.format(name="")
     referred = set(re.findall(rf'"\$ref":"{prefix}(\w+)"', msgspec.json.encode(HTTP).decode()))
     requests = {each.request.__name__ for each in catalogue()}
-    assert referred <= set(HTTP["components"]["schemas"]) <= referred | requests
+    assert referred <= set(HTTP["components"]["schemas"]) <= referred | requests | {"Problem"}
 
 
 # --- a group that nobody has written yet ------------------------------------------------------------------------------
@@ -158,7 +162,7 @@ def test_another_operation_needs_no_line_in_any_surface() -> None:
     rocks = tuple(operations_of(Rocks))
     (tool,) = mcp_tools([msgspec.structs.replace(each, report=Thrown) for each in rocks])
     assert (tool["name"], tool["annotations"]["destructiveHint"]) == ("rocks_throw", True)
-    assert list(openapi(rocks)["paths"]) == ["/rocks/throw"]
+    assert list(openapi(rocks)["paths"]) == ["/v1/rocks/throw"]
 
 
 class Thrown(msgspec.Struct, frozen=True, kw_only=True):

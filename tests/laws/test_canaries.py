@@ -180,6 +180,12 @@ def reading() -> dict[str, list[dict[str, Any]]]:
     }
 
 
+def about_clients() -> dict[str, list[dict[str, Any]]]:
+    """Return the requests about clients: one comes, gets another key and goes."""
+    named: dict[str, Any] = {"client": "desk"}
+    return {"clients.create": [named], "clients.list": [{}], "clients.rotate": [named], "clients.revoke": [named]}
+
+
 def changing(home: Path) -> dict[str, list[dict[str, Any]]]:
     """Return the requests that write files, change the space, and destroy, in this order."""
     new = {"turn": "new", "subject": "ada", "conversation": TALK, "messages": [{"role": "user", "content": "hello"}]}
@@ -201,6 +207,7 @@ def changing(home: Path) -> dict[str, list[dict[str, Any]]]:
         "system.recover": [{}],
         "system.reembed": through({}),
         "system.import_model": [{"folder": str(home)}],
+        **about_clients(),
         "spaces.rotate": [{}],
         "spaces.replace_signer": [{}],
         "approvals.list": [{}],

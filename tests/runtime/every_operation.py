@@ -100,6 +100,10 @@ def about_the_store(runtime: Runtime) -> dict[str, Callable[[], Any]]:
     key = key_of()
     return {
         "spaces.usage": runtime.spaces.usage,
+        "clients.create": lambda: runtime.clients.create("desk"),
+        "clients.list": runtime.clients.list_,
+        "clients.rotate": lambda: runtime.clients.rotate("desk"),
+        "clients.revoke": lambda: runtime.clients.revoke("desk"),
         "spaces.rotate": runtime.spaces.rotate,
         "spaces.replace_signer": runtime.spaces.replace_signer,
         "spaces.list": runtime.spaces.list_,

@@ -31,7 +31,8 @@ from muniment.crypto import files
 from muniment.crypto.file_format import check_format, parse_canonical
 from muniment.crypto.keyring import FILE as SPACE_FILE
 from muniment.crypto.keyring import SpaceKeys, is_erased, root_of
-from muniment.crypto.root import RootKey
+from muniment.crypto.record_cipher import RecordCipher
+from muniment.crypto.root import RootKey, derive
 from muniment.crypto.root_sources import (
     Ask,
     Opener,
@@ -50,6 +51,7 @@ from muniment.kernel.sources import Entropy, Sources
 FORMAT = 1
 FILE, LOCK, SPACES = "store.json", "store.lock", "spaces"
 CHECK = b"muniment key check"
+RECORDS = b"muniment/v1/operational records"
 HOST = RootDescriptor(scheme="host")  # a root key that the host passed as an object
 
 
@@ -135,6 +137,10 @@ class StoreKeys(Secret):
     def unfinished(self) -> bool:
         """Return whether a rotation of the root key was unfinished when the store was opened."""
         return len(self._file.roots) > 1
+
+    def record_cipher(self) -> RecordCipher:
+        """Return what seals the operational records of the store; it stays when the root key is rotated."""
+        return RecordCipher(derive(self._index_key, RECORDS, KEY_BYTES))
 
     def space_directory(self, name: str) -> Path:
         """Return the directory of the space with this name, whether it exists or not."""

@@ -128,7 +128,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     `keyless` operations work without the root key, `spaceless` ones in a store where no space is open,
     `inspecting` ones also in a space that is not sound,
     `diagnosing` ones in whatever there is: a space, a store, or nothing. A repeat of an `idempotent` one changes
-    nothing.
+    nothing. The report of a `secret` one is shown once and kept nowhere.
     """
 
     effect: Effect
@@ -140,6 +140,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     inspecting: bool = False
     diagnosing: bool = False
     idempotent: bool = False
+    secret: bool = False
 
 
 class Operation(Struct, frozen=True, kw_only=True):
@@ -250,8 +251,8 @@ class Declared:
     def run(self, group: Group, given: dict[str, Any] | Request, upload: object = None) -> Any:
         """Check rights and state, bind what is not bound yet, and run the method."""
         path = f"{group.name}.{self.verb}"
+        self.permit(group)
         try:
-            group.gate.pass_through(path, self.terms)
             if isinstance(given, dict):
                 upload = None if self.upload is None else given.pop(self.upload, None)
                 given = bind(given, self.request, is_request=True)
@@ -274,6 +275,15 @@ class Declared:
             group.gate.finished(path, self.terms, given, report)
         return report
 
+    def permit(self, group: Group) -> None:
+        """Raise when rights or state forbid the operation; a refusal is put on record."""
+        path = f"{group.name}.{self.verb}"
+        try:
+            group.gate.pass_through(path, self.terms)
+        except (AccessDenied, CapabilityHidden) as denied:
+            group.gate.refused(path, denied)
+            raise
+
     def _with_upload(self, group: Group, given: Request, upload: object) -> Any:
         assert self.upload is not None, "it takes an upload"
         asked = msgspec.structs.asdict(given)
@@ -294,6 +304,7 @@ def operation(
     inspecting: bool = False,
     diagnosing: bool = False,
     idempotent: bool = False,
+    secret: bool = False,
     request: str = "",
 ) -> Callable[[Method], Method]:
     """Mark a method of a noun group as an operation on these terms (see `Terms`).
@@ -310,6 +321,7 @@ def operation(
         inspecting=inspecting,
         diagnosing=diagnosing,
         idempotent=idempotent,
+        secret=secret,
     )
 
     def mark(method: Method) -> Method:
@@ -335,14 +347,17 @@ def bound(operation: Operation, given: bytes | Mapping[str, Any]) -> Request:
     return bind(plain, operation.request, is_request=True)
 
 
+def permit(group: Group, operation: Operation) -> None:
+    """Raise when an operation is forbidden, whatever its request says: a transport asks before it reads one."""
+    _marked(group, operation).permit(group)
+
+
 def perform(group: Group, operation: Operation, request: Request, upload: Uploads | None = None) -> Any:
     """Run an operation of a noun group with a request that was bound, and its upload; return its report.
 
     A path as the upload is opened on this machine: a transport hands over what its caller sent, as a stream.
     """
-    declared = _declared(getattr(type(group), operation.method))
-    assert declared is not None, "what the catalogue lists is marked"
-    return declared.run(group, request, upload)
+    return _marked(group, operation).run(group, request, upload)
 
 
 def operations_of(group: type[Group]) -> Iterator[Operation]:
@@ -395,6 +410,12 @@ def time_kind_of(kind: Any) -> TimeKind | None:
 def extras_of(kind: Any) -> tuple[Any, ...]:
     """Return what an annotation adds to a type."""
     return kind.__metadata__ if typing.get_origin(kind) is Annotated else ()
+
+
+def _marked(group: Group, operation: Operation) -> Declared:
+    declared = _declared(getattr(type(group), operation.method))
+    assert declared is not None, "what the catalogue lists is marked"
+    return declared
 
 
 def _declared(method: Any) -> Declared | None:

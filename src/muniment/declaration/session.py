@@ -62,6 +62,7 @@ class Session(NeverPickled, Struct, frozen=True, kw_only=True):
     skills: tuple[Path, ...] = ()  # directories with agent skills
     catalogue: Callable[[], tuple[Operation, ...]] = tuple
     deployment: Deployment = Deployment()
+    client: str | None = None  # the name of who calls, where a key says so
     window: bool = False  # made from another session, which keeps the store
 
     @property

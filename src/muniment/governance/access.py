@@ -14,6 +14,7 @@ from collections.abc import Collection
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from muniment.errors import AccessDenied, CapabilityHidden
 from muniment.governance.policy import Family, Policy, hiding_family, hiding_view
@@ -117,6 +118,10 @@ class Access(Struct, frozen=True, kw_only=True):
         """Refuse to write into a channel outside the ones allowed."""
         if self.channels is not None and channel not in self.channels:
             raise AccessDenied(at="channel")
+
+    def covers(self, other: Access) -> bool:
+        """Tell whether another access has no right that this one lacks."""
+        return self.narrowed(other) == replace(other, policies=self.policies | other.policies)
 
     def require(self, effect: Effect) -> None:
         """Refuse an operation whose effect is not allowed."""

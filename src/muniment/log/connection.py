@@ -91,19 +91,6 @@ class LogFile:
     def _is_writable(self) -> bool:
         return os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)
 
-    def make_file(self) -> None:
-        """Make an empty file that only its owner may read, unless there is one."""
-        try:
-            for directory in reversed(self.path.parents):
-                if not directory.exists():
-                    directory.mkdir(mode=0o700, exist_ok=True)
-            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-            self.flush_directory()
-        except FileExistsError:
-            pass  # opening it will tell whether it is a log
-        except OSError as error:
-            raise fault_of(error) from None
-
     def open(self) -> apsw.Connection:
         """Return a connection to a log of the newest version."""
         try:
@@ -221,6 +208,20 @@ class LogFile:
     def flush_directory(self) -> None:
         """Flush the names of the files to the disk."""
         _flush(self.path.parent)
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file that only its owner may read, unless there is one, and the directories above it."""
+    try:
+        for directory in reversed(path.parents):
+            if not directory.exists():
+                directory.mkdir(mode=0o700, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        _flush(path.parent)
+    except FileExistsError:
+        pass  # opening it will tell what it is
+    except OSError as error:
+        raise fault_of(error) from None
 
 
 def _flush(path: Path) -> None:

@@ -23,7 +23,7 @@ import apsw
 from muniment.errors import MunimentError, StoreBusy, StoreClosed, StoreReadOnly
 from muniment.kernel.locks import new_lock
 from muniment.kernel.one_process import OneProcess
-from muniment.log.connection import PATIENCE_S, LogFile, OpenMode, give_up
+from muniment.log.connection import PATIENCE_S, LogFile, OpenMode, give_up, make_private
 from muniment.log.faults import POISONOUS, STORE_ERRORS, fault_of
 from muniment.log.group_commit import GroupCommit, Ticket
 from muniment.log.port import BATCH_EVENTS_MAX, EventRow, Reader, ScrubReport, Transaction
@@ -62,7 +62,7 @@ class SqliteStore(OneProcess):
         self._writer: apsw.Connection | None = None
         _open_stores.add(self)
         if self._place.mode is OpenMode.CREATE:
-            self._place.make_file()
+            make_private(self._place.path)
         if self._place.mode is OpenMode.READ:
             self._idle.append(self._place.open())
         else:

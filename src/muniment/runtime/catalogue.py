@@ -30,6 +30,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     "provenance": ("muniment.operations.provenance.provenance", "Provenance"),
     "spaces": ("muniment.operations.spaces.spaces", "Spaces"),
     "archives": ("muniment.operations.archives.archives", "Archives"),
+    "clients": ("muniment.operations.clients.clients_group", "ClientGroup"),
     "system": ("muniment.operations.system.system", "System"),
 }
 

@@ -47,8 +47,9 @@ from muniment.runtime.settings import (
     set_witnesses,
     settings,
 )
-from muniment.space.open_store import Logs, MakeStore, OpenStore, announcing_new_key
+from muniment.space.open_store import Logs, MakeStore, OpenStore
 from muniment.space.options import DEFAULTS, Options, StoreKind
+from muniment.space.root_keys import announcing_new_key
 from muniment.space.space import Space
 
 MEMORY = "memory:"

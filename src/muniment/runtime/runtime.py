@@ -17,11 +17,13 @@ from muniment.events.identity import SpaceName, check_name
 from muniment.governance.access import Access, Effect
 from muniment.kernel.one_process import NeverPickled
 from muniment.runtime.catalogue import GROUPS, group_class
+from muniment.space.clients import Client, Clients
 
 if TYPE_CHECKING:
     from muniment.operations.approvals.approvals import ApprovalGroup
     from muniment.operations.archives.archives import Archives
     from muniment.operations.attachments import Attachments
+    from muniment.operations.clients.clients_group import ClientGroup
     from muniment.operations.conversations.conversations import ConversationGroup
     from muniment.operations.disclosure import Disclosure
     from muniment.operations.evidence.evidence import Evidence
@@ -60,6 +62,7 @@ class Runtime(NeverPickled):
         provenance: Provenance
         spaces: Spaces
         archives: Archives
+        clients: ClientGroup
         system: System
     else:
 
@@ -102,6 +105,21 @@ class Runtime(NeverPickled):
         if store.keys is None:
             raise KeyUnavailable(problem="opened_without_key")
         return Runtime(replace(self._session, opened=store.space(SpaceName(name), create=create), window=True))
+
+    def client_of(self, key: str) -> Client:
+        """Return the client that has a key; raises `access.not_authenticated` for one that opens nothing."""
+        self._session.store.require_open()
+        return Clients(self._session.store).authenticated(key)
+
+    def as_client(self, client: Client) -> Runtime:
+        """Return a runtime on the space of a client, with the rights that it has and this runtime has, too.
+
+        Closing the runtime that this returns leaves the store open.
+        """
+        session = self._session
+        access = session.access.narrowed(client.scope.access())
+        opened = session.store.space(client.space, create=False)
+        return Runtime(replace(session, opened=opened, access=access, client=client.name, window=True))
 
     def close(self) -> None:
         """Sign and pin the head, then close the store. A second call does nothing.

@@ -6,6 +6,7 @@
     <store>/spaces/<digest>/ballast    the reserve for erasures on a full disk
     <store>/spaces/<digest>/index-*    snapshots of its indexes, sealed
     <store>/restoring/<digest>/        a space that is being put back from a backup
+    <store>/operational.db             client keys and other records beside the logs (`log.operational_file`)
     <store>/models/                    the imported model (`space.embedders`)
 
 Which stores there are for a log (`sqlite`, `memory`) is decided in `runtime.open`. It hands over how to make one, and
@@ -15,7 +16,7 @@ who goes on with an erasure that was interrupted.
 from __future__ import annotations
 
 import contextlib
-import logging
+import functools
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,8 +27,6 @@ from msgspec.structs import replace
 from muniment.crypto import files
 from muniment.crypto.keyring import FILE as KEYS
 from muniment.crypto.keyring import SpaceKeys, UnwrappedKeys
-from muniment.crypto.root import RootKey
-from muniment.crypto.root_sources import OpenerContext, RootDescriptor, describe, key_file, open_root
 from muniment.crypto.store import SPACES, StoreKeys
 from muniment.errors import Corrupt, KeyUnavailable, StoreClosed, StoreMissing, StoreReadOnly
 from muniment.kernel.locks import new_lock
@@ -36,11 +35,15 @@ from muniment.ledger.attest import Notary
 from muniment.log.port import Store
 from muniment.search.index_memory import IndexMemory
 from muniment.space.embedders import Embedders
+from muniment.space.operational_records import OperationalRecords, records_in
 from muniment.space.options import Options
 from muniment.space.read_models import IndexSetup
+from muniment.space.root_keys import new_root, seal_of
 from muniment.space.space import UNWRITABLE, Resume, Space
 
 if TYPE_CHECKING:
+    from muniment.crypto.root import RootKey
+    from muniment.crypto.root_sources import RootDescriptor
     from muniment.evidence.pin import Pin
 
 LOG = "log.db"
@@ -57,19 +60,6 @@ class Logs(NamedTuple):
     make: MakeStore
     at_rest: bool = True
     resume: Resume | None = None
-
-
-_log = logging.getLogger("muniment")
-
-
-@contextlib.contextmanager
-def announcing_new_key(keys: str | RootKey) -> Iterator[None]:
-    """Say that a key file was made, when what runs inside makes it; nobody else can keep it safe."""
-    path = key_file(keys) if isinstance(keys, str) else None
-    is_new = path is not None and not path.exists()
-    yield
-    if is_new:
-        _log.warning("a root key was made: %s. Back it up: without it the store cannot be read.", keys)
 
 
 class OpenStore(OneProcess):
@@ -200,31 +190,25 @@ class OpenStore(OneProcess):
         return outcome
 
     def seal(self, uri: str | None, descriptor: RootDescriptor | None = None) -> tuple[RootKey, RootDescriptor]:
-        """Return a key that seals what leaves the store: the one that a URI names, or the root key of the store.
-
-        With a descriptor it is the key that sealed something before; without one, a new passphrase is asked for twice
-        and a key file is made when there is none.
-        """
-        if self.keys is None:
-            raise KeyUnavailable(problem="opened_without_key")
-        if uri is None:
-            return self.keys.root, self.keys.descriptor
-        entropy, create = self.sources.entropy, descriptor is None
-        found = descriptor or describe(uri, entropy)
-        with announcing_new_key(uri):
-            return open_root(uri, OpenerContext(entropy=entropy, descriptor=found, create=create)), found
+        """Return a key that seals what leaves the store (`root_keys.seal_of`)."""
+        return seal_of(self.keys, self.sources.entropy, uri, descriptor)
 
     def rotate_root(self, uri: str) -> int:
         """Rotate the root key of the store to the one that a URI names; return how many spaces were rewrapped."""
         assert self.keys is not None, "keys are rotated with keys"
-        descriptor = describe(uri, self.sources.entropy)
-        with announcing_new_key(uri):
-            new = open_root(uri, OpenerContext(entropy=self.sources.entropy, descriptor=descriptor, create=True))
+        new, descriptor = new_root(uri, self.sources.entropy)
         with self._lock:
             changed = self.keys.rotate_root(new, descriptor, self.sources.entropy)
             for space in self._spaces.values():
                 space.keys.rewrap(new)
         return changed
+
+    @functools.cached_property
+    def records(self) -> OperationalRecords:
+        """The operational records of the store; the file is made when the first one is kept."""
+        if self.keys is None:
+            raise KeyUnavailable(problem="opened_without_key")
+        return records_in(self.directory if self._logs.at_rest else None, self.keys, self.sources)
 
     def names(self) -> list[str]:
         """Return the names of all spaces, sorted."""
@@ -262,5 +246,7 @@ class OpenStore(OneProcess):
             spaces, self._spaces = list(self._spaces.values()), {}
         with contextlib.ExitStack() as rest:
             rest.callback(self._farewell)
+            if "records" in self.__dict__:  # they were used
+                rest.callback(self.records.close)
             for space in spaces:
                 rest.callback(space.close)

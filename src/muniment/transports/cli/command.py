@@ -25,7 +25,7 @@ from muniment.declaration.operation import (
     bound,
     perform,
 )
-from muniment.declaration.surfaces import MANNERS
+from muniment.declaration.surfaces import DESTROYS
 from muniment.errors import InvalidInput, NotConfirmed
 from muniment.events.changes import Transition
 from muniment.transports.cli.failure import VERDICT, Misfit
@@ -65,7 +65,7 @@ def command_of(operation: Operation, name: str | None = None) -> click.Command:
     if operation.upload is not None:
         upload = upload_field(operation.upload, operation.upload_help, several=operation.uploads_several)
     own: list[click.Parameter] = []
-    if MANNERS[operation.effect].destroys:
+    if DESTROYS[operation.effect]:
         own.append(click.Option(["--yes"], is_flag=True, help="Do not ask for confirmation."))
     if operation.report is Document:
         own.append(
@@ -132,7 +132,7 @@ class Verb(click.Command):
                 offered = [] if any(field.required for field in members) else [field.flag for field in members]
                 raise Misfit(refused.at, refused.problem, choices=offered, ctx=ctx) from None  # the help has a call
             raise
-        if MANNERS[operation.effect].destroys and not typed["yes"] and not typed.get("dry_run"):
+        if DESTROYS[operation.effect] and not typed["yes"] and not typed.get("dry_run"):
             _ask(door, operation, request)
         if typed.get("out") is not None and operation.report is not DocumentFolder:
             require_writable(Path(typed["out"]))

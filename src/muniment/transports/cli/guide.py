@@ -21,7 +21,7 @@ from muniment.transports.cli.store_options import StoreOptions, door_options
 TOPICS = (
     "start", "concepts", "browsing", "search", "sql", "embedding", "context", "views", "redaction", "access",
     "lifecycle", "erasure", "attributes", "attachments", "evidence", "provenance", "memory", "notebook", "skills",
-    "tools", "inspection", "keys", "backup", "archives", "limits", "profiles", "replay", "compare", "errors",
+    "tools", "serving", "inspection", "keys", "backup", "archives", "limits", "profiles", "replay", "compare", "errors",
 )  # fmt: skip
 MARK = "<!-- "
 

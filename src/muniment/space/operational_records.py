@@ -1,0 +1,87 @@
+"""Operational records of an open store: typed values, sealed on their way into the operational file.
+
+See `log.operational_file` for what such a record is and is not, and `crypto.record_cipher` for how it is sealed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from muniment.crypto.record_cipher import RecordCipher
+from muniment.crypto.store import StoreKeys
+from muniment.errors import Corrupt
+from muniment.kernel.sources import Sources
+from muniment.log.operational_file import FILE, KeptRecord, OperationalFile
+
+Value = TypeVar("Value", bound=Struct)
+
+
+class RecordKind(Generic[Value]):
+    """A kind of record: its name in the file, the type of its values, and how long one counts (None: no end)."""
+
+    def __init__(self, name: str, value: type[Value], *, ttl_ms: int | None = None) -> None:
+        self.name = name
+        self.ttl_ms = ttl_ms
+        self.decoder = msgspec.json.Decoder(value)
+
+
+class OperationalRecords:
+    """The records of one open store. Thread-safe."""
+
+    def __init__(self, file: OperationalFile, cipher: RecordCipher, sources: Sources) -> None:
+        self._file = file
+        self._cipher = cipher
+        self._sources = sources
+
+    def find(self, kind: RecordKind[Value], *name: str) -> Value | None:
+        """Return the record of this name, or None."""
+        place = self._cipher.name(kind.name, *name)
+        sealed = self._file.get(kind.name, place, self._sources.clock.now_ms())
+        return None if sealed is None else self._opened(kind, place, sealed)
+
+    def all_of(self, kind: RecordKind[Value]) -> list[Value]:
+        """Return all records of a kind, in no order that tells anything."""
+        found = self._file.all_of(kind.name, self._sources.clock.now_ms())
+        return [self._opened(kind, place, sealed) for place, sealed in found]
+
+    def change(self, kind: RecordKind[Value], change: Callable[[Value | None], Value | None], *name: str) -> None:
+        """Replace a record by what `change` makes of it, alone among all processes; None deletes it."""
+        place = self._cipher.name(kind.name, *name)
+        now_ms = self._sources.clock.now_ms()
+        expires_ms = None if kind.ttl_ms is None else now_ms + kind.ttl_ms
+
+        def sealed(kept: KeptRecord | None) -> KeptRecord | None:
+            is_there = kept is not None and (kept.expires_ms is None or kept.expires_ms > now_ms)
+            before = self._opened(kind, place, kept.sealed) if kept is not None and is_there else None
+            after = change(before)
+            if after is None:
+                return None
+            body = self._cipher.seal(kind.name, place, msgspec.json.encode(after), self._sources.entropy)
+            return KeptRecord(body, expires_ms)
+
+        self._file.change(kind.name, place, now_ms, sealed)
+
+    def digest(self, purpose: str, *parts: str) -> bytes:
+        """Return a keyed digest for comparing what may not be kept."""
+        return self._cipher.name(purpose, *parts)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _opened(self, kind: RecordKind[Value], place: bytes, sealed: bytes) -> Value:
+        try:
+            return kind.decoder.decode(self._cipher.open(kind.name, place, sealed))
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            raise Corrupt(at=kind.name, problem="malformed") from None
+
+
+def records_in(directory: Path | None, keys: StoreKeys, sources: Sources) -> OperationalRecords:
+    """Return the records of the store in a directory, or of one that is in memory alone."""
+    file = OperationalFile(None if directory is None else directory / FILE)
+    return OperationalRecords(file, keys.record_cipher(), sources)

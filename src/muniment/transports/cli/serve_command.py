@@ -1,0 +1,109 @@
+"""`muniment serve`: the operations over HTTP, for programs that have a client key."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+
+import click
+import msgspec
+
+from muniment.errors import ExtraMissing
+from muniment.events.identity import ConversationId, SubjectId, TurnId
+from muniment.events.message import Message, Role
+from muniment.events.turn import Turn
+from muniment.governance.client_scope import ClientScope
+from muniment.kernel.sources import system_sources
+from muniment.runtime.catalogue import catalogue
+from muniment.runtime.open import open  # noqa: A004 - muniment.open()
+from muniment.runtime.runtime import Runtime
+from muniment.space.options import Options
+from muniment.transports.cli.store_options import StoreOptions, door_options
+
+HELP = """Serve this store over HTTP, to programs that have a client key.
+
+Every operation is at /v1/GROUP/VERB, as /openapi.json describes. A client key (`muniment clients create NAME`) opens
+one space, and what its scope names. Only this machine reaches the server; other machines need --allow-remote, and TLS
+or a proxy."""
+NEEDED = ("starlette", "uvicorn")
+NO_CLIENTS = "No client has a key to this space yet. Create one: muniment clients create NAME"
+TALK = "parcel-7"
+DEMO = """A throw-away store with one conversation. Try in another terminal:
+
+  curl -s {url}/health/ready
+  curl -s -H 'Authorization: Bearer {key}' '{url}/v1/transcripts/search?query=parcel'
+  curl -s -H 'Authorization: Bearer {key}' \\
+    {url}/v1/transcripts/replay --json '{{"conversation": {{"conversation": "parcel-7"}}}}'
+"""
+
+
+def serve_command() -> click.Command:
+    """Return the command `serve`."""
+    return click.Command(
+        "serve",
+        callback=_run,
+        params=[
+            click.Option(["--host"], default="127.0.0.1", show_default=True, help="Address to listen on."),
+            click.Option(["--port"], type=int, default=8718, show_default=True, help="Port to listen on."),
+            click.Option(["--allow-remote"], is_flag=True, help="Let other machines connect."),
+            click.Option(["--tls-cert"], metavar="FILE", help="Certificate of the server and its chain (PEM)."),
+            click.Option(["--tls-key"], metavar="FILE", help="Private key of the certificate (PEM)."),
+            click.Option(["--behind-proxy"], is_flag=True, help="A proxy in front of the server ends TLS."),
+            click.Option(
+                ["--name", "names"],
+                multiple=True,
+                metavar="HOST",
+                help="Name that clients call the server by, beside localhost; repeat it for several.",
+            ),
+            click.Option(
+                ["--origin", "origins"],
+                multiple=True,
+                metavar="ORIGIN",
+                help="Origin of web pages that may call the server; repeat it for several.",
+            ),
+            click.Option(["--demo"], is_flag=True, help="Serve a throw-away store with a small conversation."),
+            *(option for option in door_options() if option.name != "json"),
+        ],
+        help=HELP,
+        short_help="Serve this store over HTTP, to programs that have a client key.",
+    )
+
+
+@click.pass_context
+def _run(ctx: click.Context, /, *, demo: bool, **given: object) -> int:
+    if not all(find_spec(name) for name in NEEDED):
+        raise ExtraMissing(at="serve", problem="needs_http")
+    serving, served = (import_module(f"muniment.transports.http.{name}") for name in ("serving", "http_app"))
+    options = msgspec.convert(given, serving.ServeOptions)
+    options.check()
+    logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)
+    with _opened(ctx.ensure_object(StoreOptions), demo=demo) as runtime:
+        click.echo(f"muniment serves {options.url}")
+        if demo:
+            click.echo(DEMO.format(url=options.url, key=_demo_key(runtime)))
+        elif not runtime.clients.list_().clients:
+            click.echo(NO_CLIENTS)
+        app = served.http_app(runtime, catalogue(), system_sources(), options.rules)
+        serving.server_of(app, options).run()
+    return 0
+
+
+def _opened(door: StoreOptions, *, demo: bool) -> Runtime:
+    if demo:
+        return open("memory:")
+    named = door.named
+    return open(named.get("store"), keys=named.get("keys"), space=named.get("space"), options=Options())
+
+
+def _demo_key(runtime: Runtime) -> str:
+    """Fill a store and return a key that reads it."""
+    said = [
+        Message(role=Role.USER, content="Where is my parcel?"),
+        Message(role=Role.ASSISTANT, content="At the depot in Lyon.", speaker_id="desk", speaker_kind="agent"),
+    ]
+    runtime.transcripts.commit(
+        Turn(turn=TurnId("t-1"), subject=SubjectId("ada"), conversation=ConversationId(TALK), messages=said)
+    )
+    return runtime.clients.create("demo", ClientScope()).key

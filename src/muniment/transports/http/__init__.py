@@ -1,0 +1,14 @@
+"""HTTP: the operations of the catalogue as routes, for programs with a client key.
+
+    http_app.py      the application: a route for each operation, health, OpenAPI
+    request_guard.py what every request passes: host, origin, concurrency, request id, log
+    call.py          one request: who calls, what is asked, the answer
+    query_string.py  a query string as the parameters of an operation
+    body.py          bodies: bounded JSON, and uploads that are read while they come
+    problem.py       errors as problem documents (RFC 9457)
+    rates.py         how many requests a client may send
+    openapi.py       all of it, described
+    serving.py       the server process
+
+No module here knows an operation by name.
+"""

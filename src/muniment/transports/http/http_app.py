@@ -1,0 +1,94 @@
+"""The application: a path for each operation of the catalogue, health, and the OpenAPI document.
+
+POST /v1/<group>/<verb>   every operation; its request as JSON, or an upload with the parameters in the query
+GET  /v1/<group>/<verb>   operations that only read
+GET  /openapi.json        all of that, described
+GET  /health/live         the process answers
+GET  /health/ready        the store answers, too
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from functools import cache, partial
+from typing import NamedTuple
+
+import anyio.to_thread
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from muniment.declaration.operation import Operation
+from muniment.errors import InvalidInput, RouteMissing
+from muniment.kernel.sources import Sources
+from muniment.runtime.runtime import Runtime
+from muniment.transports.http.call import Callers, answered
+from muniment.transports.http.openapi import JSON, methods_of, openapi, path_of
+from muniment.transports.http.problem import problem
+from muniment.transports.http.request_guard import LOOPBACK_ONLY, GuardRules, RequestGuard
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+WRONG_METHOD = 405
+
+
+class Route(NamedTuple):
+    """What answers at a path, and to which methods."""
+
+    endpoint: Endpoint
+    methods: tuple[str, ...] = ("GET",)
+
+
+def http_app(
+    runtime: Runtime, operations: Iterable[Operation], sources: Sources, rules: GuardRules = LOOPBACK_ONLY
+) -> ASGIApp:
+    """Return the application that serves an open store: whoever shows a client key gets what the key opens.
+
+    `runtime` has the rights that no key exceeds. It stays open; whoever made it closes it.
+    """
+    listed = tuple(operations)
+    callers = Callers(runtime, sources.clock)
+    routes = {path_of(one): Route(partial(_operation, one, callers), tuple(methods_of(one))) for one in listed}
+    routes["/openapi.json"] = Route(partial(_document, cache(lambda: msgspec.json.encode(openapi(listed)))))
+    routes["/health/live"] = Route(_alive)
+    routes["/health/ready"] = Route(partial(_ready, runtime))
+    return RequestGuard(Paths(routes), rules, sources.ids)
+
+
+class Paths:
+    """Finds what answers a request."""
+
+    def __init__(self, routes: dict[str, Route]) -> None:
+        self._routes = routes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        route = self._routes.get(scope["path"])
+        if route is None:
+            raise RouteMissing(at="path")
+        scope["state"]["route"] = scope["path"]
+        allowed = {*route.methods, *(("HEAD",) if "GET" in route.methods else ())}
+        if scope["method"] not in allowed:
+            response = problem(WRONG_METHOD, InvalidInput(at="method", choices=sorted(allowed)).report())
+            response.headers["Allow"] = ", ".join(sorted(allowed))
+        else:
+            response = await route.endpoint(Request(scope, receive))
+        await response(scope, receive, send)
+
+
+async def _operation(operation: Operation, callers: Callers, request: Request) -> Response:
+    return await answered(request, operation, callers)
+
+
+async def _document(document: Callable[[], bytes], _request: Request) -> Response:
+    return Response(await anyio.to_thread.run_sync(document), media_type=JSON)
+
+
+async def _alive(_request: Request) -> Response:
+    return Response(b'{"alive":true}', media_type=JSON)
+
+
+async def _ready(runtime: Runtime, _request: Request) -> Response:
+    """Answer whether the space that the server was started with can be read and written."""
+    report = await anyio.to_thread.run_sync(runtime.system.health)
+    return Response(msgspec.json.encode({"ready": report.sound}), 200 if report.sound else 503, media_type=JSON)

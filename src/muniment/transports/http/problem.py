@@ -1,0 +1,30 @@
+"""Errors as problem documents (RFC 9457)."""
+
+from __future__ import annotations
+
+import msgspec
+from starlette.responses import Response
+
+from muniment.errors import MunimentError
+from muniment.transports.http.status import STATUS_OF_CODE, status_of
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_AFTER_S: dict[int, int] = {429: 1, 503: 1}
+CHALLENGE = 'Bearer realm="muniment"'
+
+
+def problem_of(error: MunimentError) -> Response:
+    """Return an error as a response: no content, no key and no name is in it."""
+    return problem(status_of(error), error.report())
+
+
+def problem(status: int, report: dict[str, str | int | list[str]]) -> Response:
+    """Return a problem document: what `MunimentError.report` says, with the members that RFC 9457 names."""
+    title = str(report["message"]).partition("; ")[0]
+    document = {"type": f"urn:muniment:{report['code']}", "title": title, "status": status, **report}
+    headers = {"Cache-Control": "no-store"}
+    if status in RETRY_AFTER_S:
+        headers["Retry-After"] = str(RETRY_AFTER_S[status])
+    if status == STATUS_OF_CODE["access.not_authenticated"]:
+        headers["WWW-Authenticate"] = CHALLENGE
+    return Response(msgspec.json.encode(document), status, headers, media_type=MEDIA_TYPE)

@@ -1,0 +1,65 @@
+"""A query string as the parameters of an operation: text as it stands, JSON for anything else.
+
+`?view=host_ui&limit=20&conversation={"conversation":"parcel-7"}`. The schema of the request says which is which, as the
+OpenAPI document does.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from muniment.declaration.operation import Operation, Request
+from muniment.errors import InvalidInput
+from muniment.transports.http.openapi import COMPONENTS, is_plain
+
+
+def json_of(operation: Operation, pairs: Iterable[tuple[str, str]]) -> bytes:
+    """Return the parameters that a query gives as JSON; raises `request.invalid` for a repeated one and broken JSON."""
+    known = _are_plain(operation.request)
+    given: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in given:
+            raise InvalidInput(at=name if name in known else "query", problem="repeated_name")
+        given[name] = value if known.get(name, True) else parsed(value, at=name)
+    try:
+        return msgspec.json.encode(given)
+    except UnicodeError:
+        raise InvalidInput(at="query", problem="lone_surrogate") from None
+
+
+@functools.cache
+def _are_plain(request: type[Request]) -> dict[str, bool]:
+    """Return the parameters of a request, and whether each is text as it stands."""
+    _, components = msgspec.json.schema_components([request], ref_template=COMPONENTS)
+    properties = components[request.__name__]["properties"]
+    return {name: is_plain(schema, components) for name, schema in properties.items()}
+
+
+def parsed(text: str | bytes, *, at: str | None = None) -> Any:
+    """Return JSON as plain values; refuses a name that is there twice in one object, which parsers disagree about."""
+    try:
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+    except InvalidInput as refused:
+        raise InvalidInput(at=at, problem=refused.problem) from None
+    except UnicodeDecodeError:
+        raise InvalidInput(at=at, problem="not_unicode") from None
+    except ValueError:
+        raise InvalidInput(at=at, problem="not_json") from None
+    except RecursionError:
+        raise InvalidInput(at=at, problem="too_deep") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise InvalidInput(problem="repeated_name")
+    return found
+
+
+def _no_number(_text: str) -> Any:
+    raise InvalidInput(problem="not_json")  # NaN and Infinity

@@ -1,0 +1,98 @@
+"""The server process: where it listens, and what it refuses to start with.
+
+A server that only this machine reaches needs nothing. Any other one is asked for by name, and then reached over TLS or
+through a proxy that ends TLS, because a client key is as good as its owner to whoever reads it on the way.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from pathlib import Path
+
+import uvicorn
+from msgspec import Struct
+from starlette.types import ASGIApp
+
+from muniment.errors import FileUnavailable, InvalidInput
+from muniment.transports.http.request_guard import GuardRules
+
+PORT = 8718
+IDLE_S = 15  # how long a connection without a request stays open
+GRACE_S = 30  # how long requests in work have to end when the server is stopped
+HEADER_BYTES_MAX = 32 * 1024
+
+
+class ServeOptions(Struct, frozen=True, kw_only=True):
+    """Where a server listens, who may call it, and how what it says is protected on the way.
+
+    `names` are those that clients call it by, beside those of this machine; `origins` those of pages that may call it.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = PORT
+    allow_remote: bool = False
+    behind_proxy: bool = False
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    names: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+
+    @property
+    def url(self) -> str:
+        """Return where clients find the server."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http{'' if self.tls_cert is None else 's'}://{host}:{self.port}"
+
+    @property
+    def rules(self) -> GuardRules:
+        """Return which requests pass."""
+        return GuardRules(hosts=frozenset({*self.names, self.host}), origins=frozenset(self.origins))
+
+    def check(self) -> None:
+        """Refuse to be reached from elsewhere unless that was asked for, and is protected."""
+        if not 0 <= self.port <= 65_535:
+            raise InvalidInput(at="port", problem="out_of_range", limit=65_535, found=self.port)
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise InvalidInput(at="tls_key" if self.tls_key is None else "tls_cert", problem="missing_field")
+        for at, path in (("tls_cert", self.tls_cert), ("tls_key", self.tls_key)):
+            if path is not None and not path.is_file():
+                raise FileUnavailable(at=at, problem="not_found")
+        if is_loopback(self.host):
+            return
+        if not self.allow_remote:
+            raise InvalidInput(at="host", problem="needs_allow_remote")
+        if self.tls_cert is None and not self.behind_proxy:
+            raise InvalidInput(at="host", problem="needs_tls")
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether only this machine reaches a host."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def server_of(app: ASGIApp, options: ServeOptions) -> uvicorn.Server:
+    """Return a server; `run` serves until a signal stops it, and then lets the requests in work end."""
+    options.check()
+    logging.getLogger("uvicorn.access").disabled = True  # it writes down paths and queries, which may hold content
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            host=options.host,
+            port=options.port,
+            ssl_certfile=options.tls_cert,
+            ssl_keyfile=options.tls_key,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=IDLE_S,
+            timeout_graceful_shutdown=GRACE_S,
+            h11_max_incomplete_event_size=HEADER_BYTES_MAX,
+        )
+    )

@@ -1,0 +1,37 @@
+"""Which status of HTTP an error has: one table from kinds, and the few codes that HTTP has a word of its own for."""
+
+from __future__ import annotations
+
+from muniment.errors import Kind, MunimentError
+
+STATUS: dict[Kind, int] = {
+    Kind.INVALID: 400,
+    Kind.DENIED: 403,
+    Kind.MISSING: 404,
+    Kind.CONFLICT: 409,
+    Kind.CORRUPT: 500,
+    Kind.UNAVAILABLE: 503,
+    Kind.EXHAUSTED: 413,
+}
+STATUS_OF_CODE: dict[str, int] = {
+    "access.not_authenticated": 401,
+    "request.rate_exceeded": 429,
+    "store.full": 507,
+}
+MEANINGS: dict[int, str] = {
+    400: "The request is invalid.",
+    401: "No client key, or one that opens nothing.",
+    403: "The key does not open this.",
+    404: "There is nothing of this name, as far as the key can see.",
+    409: "The request contradicts what the store holds.",
+    413: "Over a limit.",
+    429: "Too many requests of this client.",
+    500: "The store failed a check.",
+    503: "Try again later.",
+    507: "The disk is full.",
+}
+
+
+def status_of(error: MunimentError) -> int:
+    """Return the status that an error is answered with."""
+    return STATUS_OF_CODE.get(error.code, STATUS[error.kind])

@@ -1,0 +1,177 @@
+"""Client keys through the front door: what a key opens, for how long, and what is kept of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from muniment.errors import AccessDenied, ClientExists, ClientMissing, InvalidInput, NotAuthenticated
+from muniment.events.identity import Channel, SubjectId
+from muniment.governance.access import Access, Effect
+from muniment.governance.client_scope import ClientScope
+from muniment.governance.views import View
+from muniment.runtime.runtime import Runtime
+from tests.turns import plain_turn
+from tests.worlds import FileWorld, World, key_of, sqlite_world
+
+HOUR_MS = 3_600_000
+
+
+def entered(runtime: Runtime, key: str) -> Runtime:
+    """Return what a key opens."""
+    return runtime.as_client(runtime.client_of(key))
+
+
+def test_a_key_opens_what_its_scope_names_and_nothing_else(world: World) -> None:
+    world.with_turns(1)
+    reader = entered(world.runtime, world.runtime.clients.create("desk").key)
+    assert reader.transcripts.replay(key_of(), View.HOST_UI).turns
+    with pytest.raises(AccessDenied):
+        reader.transcripts.replay(key_of(), View.RAW_OWNER)
+    with pytest.raises(AccessDenied):
+        reader.transcripts.commit(plain_turn(2))
+    with pytest.raises(AccessDenied):
+        reader.clients.list_()
+
+
+def test_the_space_follows_from_the_key(world: World) -> None:
+    """A key of another space opens that one, and sees nothing of this."""
+    other = world.runtime.space("other")
+    key = other.clients.create("desk", ClientScope(effects=[Effect.READ, Effect.APPEND])).key
+    world.with_turns(1)
+    entered(world.runtime, key).transcripts.commit(plain_turn(7))
+    assert [turn.turn for turn in other.transcripts.replay(key_of()).turns] == ["turn-7"]
+    assert [turn.turn for turn in world.runtime.transcripts.replay(key_of()).turns] == ["turn-1"]
+    assert world.runtime.clients.list_().clients == []
+    for call in (world.runtime.clients.rotate, world.runtime.clients.revoke):
+        with pytest.raises(ClientMissing):
+            call("desk")
+
+
+def test_a_rotated_key_stops_at_once_unless_an_overlap_is_given(world: World) -> None:
+    clients = world.runtime.clients
+    first = clients.create("desk").key
+    second = clients.rotate("desk").key
+    with pytest.raises(NotAuthenticated):
+        world.runtime.client_of(first)
+    third = clients.rotate("desk", overlap_ms=HOUR_MS)
+    assert [key.fingerprint for key in third.former] == [world.runtime.client_of(second).keys[0].fingerprint]
+    assert world.runtime.client_of(second) == world.runtime.client_of(third.key)
+    fourth = clients.rotate("desk").key
+    for gone in (first, second, third.key):
+        with pytest.raises(NotAuthenticated):
+            world.runtime.client_of(gone)
+    assert world.runtime.client_of(fourth).name == "desk"
+
+
+def test_a_key_ends_at_its_moment_and_a_revoked_one_at_once(world: World) -> None:
+    clients = world.runtime.clients
+    clients.create("clock")
+    now_ms = clients.list_().clients[0].created_ms
+    brief = clients.create("brief", until_ms=now_ms + 30_000).key  # every reading of this clock is a second later
+    assert world.runtime.client_of(brief).name == "brief"
+    for _ in range(40):
+        clients.list_()
+    with pytest.raises(NotAuthenticated):
+        world.runtime.client_of(brief)
+    key = clients.create("desk").key
+    assert clients.revoke("desk").fingerprints
+    with pytest.raises(NotAuthenticated):
+        world.runtime.client_of(key)
+    with pytest.raises(ClientMissing):
+        clients.revoke("desk")
+    assert clients.create("desk").key != key, "the name is free again"
+
+
+@pytest.mark.parametrize("text", ["", "mun_", "x" * 53, "mun_" + "0" * 43 + "3RwaA8", "mun_" + "é" * 49])
+def test_what_is_no_key_of_this_store_opens_nothing(world: World, text: str) -> None:
+    world.runtime.clients.create("desk")
+    with pytest.raises(NotAuthenticated):
+        world.runtime.client_of(text)
+
+
+def test_nobody_gives_away_more_than_they_have(world: World) -> None:
+    limited = world.runtime.restricted(
+        Access(effects=frozenset({Effect.READ, Effect.ADMIN}), views=frozenset({View.HOST_UI}), subject="ada")
+    )
+    for scope in (
+        ClientScope(),  # another subject than ada's
+        ClientScope(subject=SubjectId("bob")),
+        ClientScope(subject=SubjectId("ada"), effects=[Effect.ERASE]),
+        ClientScope(subject=SubjectId("ada"), views=[View.RAW_OWNER]),
+    ):
+        with pytest.raises(AccessDenied):
+            limited.clients.create("desk", scope)
+    world.runtime.clients.create("desk", ClientScope(subject=SubjectId("ada")))
+
+
+def test_names_scopes_and_moments_are_checked(world: World) -> None:
+    clients = world.runtime.clients
+    clients.create("desk")
+    with pytest.raises(ClientExists):
+        clients.create("desk")
+    for scope in (
+        ClientScope(effects=[]),
+        ClientScope(views=[]),
+        ClientScope(channels=[]),
+        ClientScope(channels=[Channel("x")] * 101),
+        ClientScope(channels=[Channel(" ")]),
+        ClientScope(subject=SubjectId(" ")),
+        ClientScope(requests_per_minute=0),
+    ):
+        with pytest.raises(InvalidInput):
+            clients.create("other", scope)
+    with pytest.raises(InvalidInput):
+        clients.create(" ")
+    with pytest.raises(InvalidInput):
+        clients.create("other", until_ms=1)
+    with pytest.raises(InvalidInput):
+        clients.rotate("desk", overlap_ms=-1)
+    assert [one.client for one in clients.list_().clients] == ["desk"]
+
+
+def test_the_last_use_is_kept_to_the_minute(world: World) -> None:
+    key = world.runtime.clients.create("desk").key
+    assert world.runtime.clients.list_().clients[0].used_ms is None
+    world.runtime.client_of(key)
+    used_ms = world.runtime.clients.list_().clients[0].used_ms
+    assert used_ms is not None
+    world.runtime.client_of(key)
+    assert world.runtime.clients.list_().clients[0].used_ms == used_ms
+
+
+def test_clients_stay_when_the_store_is_opened_again_and_nothing_of_a_key_is_on_the_disk(tmp_path: Path) -> None:
+    world = sqlite_world(tmp_path)
+    key = world.runtime.clients.create("the front desk").key
+    world.reopened()
+    assert world.runtime.client_of(key).name == "the front desk"
+    world.runtime.spaces.rotate()
+    assert world.runtime.client_of(key).name == "the front desk"
+    world.close()
+    bytes_on_disk = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    for secret in (key, key[4:], "the front desk", "host_ui"):
+        assert secret.encode() not in bytes_on_disk
+    (file,) = tmp_path.rglob("operational.db")
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_whoever_asks_for_no_client_makes_no_file(lasting: FileWorld, tmp_path: Path) -> None:
+    assert lasting.runtime.clients.list_().clients == []
+    with pytest.raises(NotAuthenticated):
+        lasting.runtime.client_of("mun_" + "0" * 43 + "3RwaA8")
+    assert list(tmp_path.rglob("operational.db*")) == []
+
+
+def test_losing_the_operational_file_loses_no_turn(lasting: FileWorld, tmp_path: Path) -> None:
+    """Keys are gone with it, and can be made again."""
+    key = lasting.with_turns(2).runtime.clients.create("desk").key
+    lasting.close()
+    for path in tmp_path.rglob("operational.db*"):
+        path.unlink()
+    again = sqlite_world(tmp_path)
+    assert len(again.runtime.transcripts.replay(key_of()).turns) == 2
+    with pytest.raises(NotAuthenticated):
+        again.runtime.client_of(key)
+    assert again.runtime.clients.create("desk").key != key
+    again.close()

@@ -1,0 +1,70 @@
+"""A real server on the loopback, over a world of the product."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from muniment.governance.access import Effect
+from muniment.governance.client_scope import ClientScope
+from muniment.governance.views import View
+from muniment.kernel.sources import system_sources
+from muniment.runtime.catalogue import catalogue
+from muniment.runtime.runtime import Runtime
+from muniment.transports.http.http_app import http_app
+from muniment.transports.http.request_guard import LOOPBACK_ONLY, GuardRules
+from muniment.transports.http.serving import ServeOptions, server_of
+from tests.worlds import World, sqlite_world
+
+EVERYTHING = ClientScope(effects=list(Effect), views=list(View))
+
+
+class Served:
+    """A world and the server in front of it."""
+
+    def __init__(self, world: World, url: str) -> None:
+        self.world = world
+        self.url = url
+        self.key = world.runtime.clients.create("owner", EVERYTHING).key
+        self.http = httpx2.Client(base_url=url, headers={"Authorization": f"Bearer {self.key}"}, timeout=30)
+
+    def key_for(self, name: str, scope: ClientScope) -> dict[str, str]:
+        """Return the headers of a new client."""
+        return {"Authorization": f"Bearer {self.world.runtime.clients.create(name, scope).key}"}
+
+    def post(self, path: str, given: Any = None, **options: Any) -> httpx2.Response:
+        """Call an operation, `group/verb`."""
+        return self.http.post(f"/v1/{path}", json=given or {}, **options)
+
+
+@contextlib.contextmanager
+def serving(runtime: Runtime, rules: GuardRules = LOOPBACK_ONLY) -> Iterator[str]:
+    """Serve a store as long as the block runs; give the address."""
+    server = server_of(http_app(runtime, catalogue(), system_sources(), rules), ServeOptions(port=0))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    """Return a world behind a server."""
+    world = sqlite_world(tmp_path)
+    with contextlib.closing(world), serving(world.runtime) as url:
+        made = Served(world, url)
+        yield made
+        made.http.close()
