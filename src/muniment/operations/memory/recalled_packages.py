@@ -27,6 +27,8 @@ def recalled_packages(asked: AskedRecall, skills: OfferedSkills, question: Quest
     """Return the packages whose names and descriptions match best."""
     if asked.scope.as_of_ms is not None:
         return RecalledBatch([], {})
+    if not skills.packages:  # as with most hosts
+        return RecalledBatch([], {PLANE: PlaneCount(0, 0, skills.withheld, skills.findings)})
     index = Index(linked=False)
     for number, package in enumerate(skills.packages, 1):
         text = f"{package.name}\n{package.description}"
