@@ -119,6 +119,8 @@ def test_names_scopes_and_moments_are_checked(world: World) -> None:
         ClientScope(channels=[Channel(" ")]),
         ClientScope(subject=SubjectId(" ")),
         ClientScope(requests_per_minute=0),
+        ClientScope(operations=["transcripts.nothing"]),
+        ClientScope(operations=["nothing.*"]),
     ):
         with pytest.raises(InvalidInput):
             clients.create("other", scope)

@@ -20,7 +20,7 @@ from muniment.runtime.catalogue import catalogue
 from muniment.runtime.runtime import Runtime
 from muniment.transports.http.http_app import http_app
 from muniment.transports.http.request_guard import LOOPBACK_ONLY, GuardRules
-from muniment.transports.http.serving import ServeOptions, server_of
+from muniment.transports.http.serving import Listener, ServeOptions
 from tests.worlds import World, sqlite_world
 
 EVERYTHING = ClientScope(effects=list(Effect), views=list(View))
@@ -47,14 +47,14 @@ class Served:
 @contextlib.contextmanager
 def serving(runtime: Runtime, rules: GuardRules = LOOPBACK_ONLY) -> Iterator[str]:
     """Serve a store as long as the block runs; give the address."""
-    server = server_of(http_app(runtime, catalogue(), system_sources(), rules), ServeOptions(port=0))
-    thread = threading.Thread(target=server.run, daemon=True)
+    listener = Listener(ServeOptions(port=0))
+    server = listener.server(http_app(runtime, catalogue(), system_sources(), rules))
+    thread = threading.Thread(target=listener.serve, args=[server], daemon=True)
     thread.start()
     while not server.started:
         time.sleep(0.01)
-    port = server.servers[0].sockets[0].getsockname()[1]
     try:
-        yield f"http://127.0.0.1:{port}"
+        yield listener.url
     finally:
         server.should_exit = True
         thread.join()

@@ -89,7 +89,7 @@ class Access(Struct, frozen=True, kw_only=True):
 
         `operations`: it is none of those allowed. A bound: it does not keep to that.
         """
-        if self.operations is not None and not _covers(self.operations, operation):
+        if self.operations is not None and not covers_operation(self.operations, operation):
             return "operations"
         return next((bound for bound in self.bounds if bound not in heeds), None)
 
@@ -200,9 +200,9 @@ def _both_cover(one: frozenset[str] | None, other: frozenset[str] | None) -> fro
     """Return the names of operations that both sets cover, where None covers all."""
     if one is None or other is None:
         return _both(one, other)
-    return frozenset(name for name in one | other if _covers(one, name) and _covers(other, name))
+    return frozenset(name for name in one | other if covers_operation(one, name) and covers_operation(other, name))
 
 
-def _covers(names: frozenset[str], operation: str) -> bool:
+def covers_operation(names: frozenset[str], operation: str) -> bool:
     """Return whether an operation, or a whole group, is among names."""
     return operation in names or f"{operation.partition('.')[0]}.{EVERY_VERB}" in names

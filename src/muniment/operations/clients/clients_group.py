@@ -10,6 +10,7 @@ from muniment.declaration.operation import Effect, Family, Group, operation
 from muniment.declaration.session import Session
 from muniment.errors import AccessDenied, InvalidInput
 from muniment.events.identity import SpaceName, check_name
+from muniment.governance.access import covers_operation
 from muniment.governance.client_scope import ClientScope, check_scope
 from muniment.kernel.times import DURATION, MOMENT
 from muniment.space.clients import Client, Clients, IssuedKey
@@ -81,6 +82,9 @@ class ClientGroup(Group):
         """
         check_name(client, at="client")
         check_scope(scope)
+        for name in scope.operations or ():
+            if not any(covers_operation(frozenset({name}), each.path) for each in self._session.catalogue()):
+                raise InvalidInput(at="scope.operations", problem="unknown_word")
         if not self._session.access.covers(scope.access()):
             raise AccessDenied(at="scope")
         self._check_until(until_ms)

@@ -46,7 +46,7 @@ def serve_command() -> click.Command:
         callback=_run,
         params=[
             click.Option(["--host"], default="127.0.0.1", show_default=True, help="Address to listen on."),
-            click.Option(["--port"], type=int, default=8718, show_default=True, help="Port to listen on."),
+            click.Option(["--port"], type=int, default=8718, show_default=True, help="Port; 0 takes a free one."),
             click.Option(["--allow-remote"], is_flag=True, help="Let other machines connect."),
             click.Option(["--tls-cert"], metavar="FILE", help="Certificate of the server and its chain (PEM)."),
             click.Option(["--tls-key"], metavar="FILE", help="Private key of the certificate (PEM)."),
@@ -77,16 +77,17 @@ def _run(ctx: click.Context, /, *, demo: bool, **given: object) -> int:
         raise ExtraMissing(at="serve", problem="needs_http")
     serving, served = (import_module(f"muniment.transports.http.{name}") for name in ("serving", "http_app"))
     options = msgspec.convert(given, serving.ServeOptions)
-    options.check()
+    listener = serving.Listener(options)
     logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)
     with _opened(ctx.ensure_object(StoreOptions), demo=demo) as runtime:
-        click.echo(f"muniment serves {options.url}")
+        click.echo(f"muniment serves {listener.url}")
         if demo:
-            click.echo(DEMO.format(url=options.url, key=_demo_key(runtime)))
+            click.echo(DEMO.format(url=listener.url, key=_demo_key(runtime)))
         elif not runtime.clients.list_().clients:
             click.echo(NO_CLIENTS)
         app = served.http_app(runtime, catalogue(), system_sources(), options.rules)
-        serving.server_of(app, options).run()
+        sys.stdout.flush()
+        listener.serve(listener.server(app))
     return 0
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import socket
 from pathlib import Path
 
 import uvicorn
@@ -18,6 +19,7 @@ from muniment.errors import FileUnavailable, InvalidInput
 from muniment.transports.http.request_guard import GuardRules
 
 PORT = 8718
+BACKLOG = 2048  # connections that wait to be taken
 IDLE_S = 15  # how long a connection without a request stays open
 GRACE_S = 30  # how long requests in work have to end when the server is stopped
 HEADER_BYTES_MAX = 32 * 1024
@@ -33,16 +35,10 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
     port: int = PORT
     allow_remote: bool = False
     behind_proxy: bool = False
-    tls_cert: Path | None = None
-    tls_key: Path | None = None
+    tls_cert: str | None = None
+    tls_key: str | None = None
     names: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
-
-    @property
-    def url(self) -> str:
-        """Return where clients find the server."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http{'' if self.tls_cert is None else 's'}://{host}:{self.port}"
 
     @property
     def rules(self) -> GuardRules:
@@ -56,7 +52,7 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
         if (self.tls_cert is None) != (self.tls_key is None):
             raise InvalidInput(at="tls_key" if self.tls_key is None else "tls_cert", problem="missing_field")
         for at, path in (("tls_cert", self.tls_cert), ("tls_key", self.tls_key)):
-            if path is not None and not path.is_file():
+            if path is not None and not Path(path).is_file():
                 raise FileUnavailable(at=at, problem="not_found")
         if is_loopback(self.host):
             return
@@ -74,25 +70,43 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def server_of(app: ASGIApp, options: ServeOptions) -> uvicorn.Server:
-    """Return a server; `run` serves until a signal stops it, and then lets the requests in work end."""
-    options.check()
-    logging.getLogger("uvicorn.access").disabled = True  # it writes down paths and queries, which may hold content
-    return uvicorn.Server(
-        uvicorn.Config(
-            app,
-            host=options.host,
-            port=options.port,
-            ssl_certfile=options.tls_cert,
-            ssl_keyfile=options.tls_key,
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            timeout_keep_alive=IDLE_S,
-            timeout_graceful_shutdown=GRACE_S,
-            h11_max_incomplete_event_size=HEADER_BYTES_MAX,
+class Listener:
+    """A place that a server listens at; from here on callers wait for it. `url` is where they find it."""
+
+    def __init__(self, options: ServeOptions) -> None:
+        """Take the place; port 0 takes a free one. Raises `request.invalid` for one that cannot be had."""
+        options.check()
+        self._options = options
+        family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+        try:
+            self._socket = socket.create_server((options.host, options.port), family=family, backlog=BACKLOG)
+        except (OSError, UnicodeError):
+            raise InvalidInput(at="port", problem="address_unavailable") from None
+        host = f"[{options.host}]" if ":" in options.host else options.host
+        secure = "" if options.tls_cert is None else "s"
+        self.url = f"http{secure}://{host}:{self._socket.getsockname()[1]}"
+
+    def server(self, app: ASGIApp) -> uvicorn.Server:
+        """Return a server for an application."""
+        logging.getLogger("uvicorn.access").disabled = True  # it writes down paths and queries, which may hold content
+        return uvicorn.Server(
+            uvicorn.Config(
+                app,
+                ssl_certfile=self._options.tls_cert,
+                ssl_keyfile=self._options.tls_key,
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_keep_alive=IDLE_S,
+                timeout_graceful_shutdown=GRACE_S,
+                h11_max_incomplete_event_size=HEADER_BYTES_MAX,
+            )
         )
-    )
+
+    def serve(self, server: uvicorn.Server) -> None:
+        """Serve until a signal stops the server, and then let the requests in work end."""
+        with self._socket:
+            server.run([self._socket])
