@@ -42,7 +42,7 @@ from muniment.projections.inspection.findings import MEANS, FindingKind
 from muniment.runtime.catalogue import catalogue
 from muniment.tables.table_forms import DERIVED, TABLES
 from muniment.transports.cli.failure import EXIT_CODES
-from muniment.transports.cli.guide import TOPICS, chapter
+from muniment.transports.guide_pages import TOPICS, chapter
 from muniment.transports.http.status import MEANINGS, STATUS, STATUS_OF_CODE
 from tests.guide_limits import LIMITS, amount, fixed_amounts
 from tests.guide_memory import (

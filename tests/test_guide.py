@@ -15,7 +15,7 @@ from muniment.governance.phases import NEXT
 from muniment.governance.profiles import SHARES, Ceiling
 from muniment.governance.views import PartRole, Reason
 from muniment.operations.lifecycle.scope import Scope
-from muniment.transports.cli.guide import MARK, TOPICS, chapter, pages
+from muniment.transports.guide_pages import MARK, TOPICS, chapter, pages
 from tests import guide, guide_limits
 from tests.cli.shell import Shell
 

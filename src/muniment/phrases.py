@@ -74,6 +74,7 @@ PHRASES: dict[str, str] = {
     "names_missing": "names are missing from the index",
     "needs_allow_remote": "other machines reach this address: add --allow-remote",
     "needs_http": "install muniment with the extra `http`",
+    "needs_mcp": "install muniment with the extra `mcp`",
     "needs_tls": "other machines need TLS: add --tls-cert and --tls-key, or --behind-proxy",
     "no_duration": "not a duration",
     "no_key": "send it as `Authorization: Bearer KEY`",

@@ -23,12 +23,12 @@ from muniment.events.message import (
     ToolCallResponsePart,
     UriPart,
 )
-from muniment.transports.cli.guide import TOPICS, chapter
 from muniment.transports.cli.plain_page import PlainPage, StyledText, TextStyle, on_one_line, printable
 from muniment.transports.cli.report_page import tell
 from muniment.transports.cli.rich_page import Leaf, RichPage
 from muniment.transports.cli.scalars import period
 from muniment.transports.cli.turn_page import part_words
+from muniment.transports.guide_pages import TOPICS, chapter
 from tests.cli.shell import Shell
 from tests.cli.test_commands import CONVERSATION
 

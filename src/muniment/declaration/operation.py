@@ -128,7 +128,8 @@ class Terms(Struct, frozen=True, kw_only=True):
     `keyless` operations work without the root key, `spaceless` ones in a store where no space is open,
     `inspecting` ones also in a space that is not sound,
     `diagnosing` ones in whatever there is: a space, a store, or nothing. A repeat of an `idempotent` one changes
-    nothing. The report of a `secret` one is shown once and kept nowhere.
+    nothing. The report of a `secret` one is shown once and kept nowhere. A
+    model is offered the `featured` ones before it is offered all.
     """
 
     effect: Effect
@@ -141,6 +142,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     diagnosing: bool = False
     idempotent: bool = False
     secret: bool = False
+    featured: bool = False
 
 
 class Operation(Struct, frozen=True, kw_only=True):
@@ -305,6 +307,7 @@ def operation(
     diagnosing: bool = False,
     idempotent: bool = False,
     secret: bool = False,
+    featured: bool = False,
     request: str = "",
 ) -> Callable[[Method], Method]:
     """Mark a method of a noun group as an operation on these terms (see `Terms`).
@@ -322,6 +325,7 @@ def operation(
         diagnosing=diagnosing,
         idempotent=idempotent,
         secret=secret,
+        featured=featured,
     )
 
     def mark(method: Method) -> Method:

@@ -71,7 +71,7 @@ class Evidence(Group):
         url = self._session.timestamp_url if timestamp_url is None else timestamp_url
         return checkpoint(self._session.space, url, self._session.witnesses)
 
-    @operation(Effect.READ, family=Family.EXPORT, heeds=SUBJECT_AND_CHANNELS)
+    @operation(Effect.READ, family=Family.EXPORT, heeds=SUBJECT_AND_CHANNELS, featured=True)
     def prove(
         self,
         conversation: InConversation,

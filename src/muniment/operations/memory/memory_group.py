@@ -64,7 +64,7 @@ class MemoryGroup(Group):
         super().__init__(session)
         self._session = session
 
-    @operation(Effect.APPEND, family=Family.COMMIT, heeds=SUBJECT, idempotent=True)
+    @operation(Effect.APPEND, family=Family.COMMIT, heeds=SUBJECT, idempotent=True, featured=True)
     def remember(
         self,
         candidates: Annotated[list[Candidate], Meta(description="What to remember.", examples=[[CANDIDATE]])],
@@ -83,7 +83,7 @@ class MemoryGroup(Group):
         """
         return remember(self._session, candidates, requester, run, dry_run=dry_run)
 
-    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT, request="RecallRequest")
+    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT, request="RecallRequest", featured=True)
     def recall(
         self,
         subject: Annotated[SubjectId, Meta(description="Subject whose memory is asked.")],
@@ -242,7 +242,9 @@ class MemoryGroup(Group):
         asked = NotesImport(subject=subject, requester=requester, run=run, dry_run=dry_run)
         return import_notes(self._session, sources_of(file), asked)
 
-    @operation(Effect.ERASE, family=Family.LIFECYCLE, heeds=SUBJECT, idempotent=True, request="ForgetRequest")
+    @operation(
+        Effect.ERASE, family=Family.LIFECYCLE, heeds=SUBJECT, idempotent=True, request="ForgetRequest", featured=True
+    )
     def forget(
         self,
         subject: Annotated[SubjectId, Meta(description="Subject of the items.")],

@@ -73,7 +73,7 @@ class Transcripts(Group):
         """
         return commit_many(self._session, turns)
 
-    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT_AND_CHANNELS)
+    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT_AND_CHANNELS, featured=True)
     def replay(
         self,
         conversation: InConversation,
@@ -132,7 +132,7 @@ class Transcripts(Group):
         request = TimelineRequest(conversation=conversation, anchor=LATEST, view=view, limit=n, lifecycle=lifecycle)
         return timeline(self._session, request, None)
 
-    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT_AND_CHANNELS)
+    @operation(Effect.READ, family=Family.REPLAY, heeds=SUBJECT_AND_CHANNELS, featured=True)
     def search(
         self,
         query: Annotated[str, Meta(description='Words, "phrases", -without, from:, in:, role:, before:, after:, on:.')],

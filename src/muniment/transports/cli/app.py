@@ -44,6 +44,7 @@ BESIDE: dict[str, tuple[str, str]] = {
     "demo": ("muniment.transports.cli.demo.play", "demo_command"),
     "replay": ("muniment.transports.cli.replay_command", "replay_command"),
     "serve": ("muniment.transports.cli.serve_command", "serve_command"),
+    "mcp": ("muniment.transports.cli.mcp_command", "mcp_command"),
     "guide": ("muniment.transports.cli.guide", "guide_command"),
     "completion": ("muniment.transports.cli.completion", "completion_command"),
 }

@@ -1,14 +1,11 @@
 """`muniment guide`: the pages of the guide, which the package ships as Markdown.
 
-A pipe gets the source of a page, a terminal gets it rendered, both without the marks around generated tables. `TOPICS`
-is the reading order.
+A pipe gets the source of a page, a terminal gets it rendered.
 """
 
 from __future__ import annotations
 
 import sys
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 
 import click
 from msgspec import Struct
@@ -17,13 +14,7 @@ from muniment.transports.cli.fields import ChoiceParam
 from muniment.transports.cli.output import page_on, write_json
 from muniment.transports.cli.plain_page import StyledText, TextStyle
 from muniment.transports.cli.store_options import StoreOptions, door_options
-
-TOPICS = (
-    "start", "concepts", "browsing", "search", "sql", "embedding", "context", "views", "redaction", "access",
-    "lifecycle", "erasure", "attributes", "attachments", "evidence", "provenance", "memory", "notebook", "skills",
-    "tools", "serving", "inspection", "keys", "backup", "archives", "limits", "profiles", "replay", "compare", "errors",
-)  # fmt: skip
-MARK = "<!-- "
+from muniment.transports.guide_pages import TOPICS, Chapter, chapter
 
 
 class Topic(Struct, frozen=True, kw_only=True):
@@ -39,14 +30,6 @@ class Topics(Struct, frozen=True, kw_only=True):
     topics: list[Topic]
 
 
-class Chapter(Struct, frozen=True, kw_only=True):
-    """One page of the guide."""
-
-    topic: str
-    title: str
-    text: str
-
-
 def guide_command() -> click.Command:
     """Return the command `guide`."""
     topic = click.Argument(["topic"], required=False, type=ChoiceParam(list(TOPICS)), metavar="[TOPIC]")
@@ -57,18 +40,6 @@ def guide_command() -> click.Command:
         help=f"Print a page of the guide, or list the pages.\n\nPages: {', '.join(TOPICS)}.",
         short_help="Print a page of the guide, or list the pages.",
     )
-
-
-def pages() -> Traversable:
-    """Return the directory of the guide, wherever the package is installed."""
-    return files("muniment").joinpath("guide")
-
-
-def chapter(topic: str) -> Chapter:
-    """Return a page of the guide."""
-    lines = pages().joinpath(f"{topic}.md").read_text(encoding="utf-8").splitlines()
-    told = [line for line in lines if not line.startswith(MARK)]
-    return Chapter(topic=topic, title=told[0].removeprefix("# "), text="\n".join(told) + "\n")
 
 
 @click.pass_context

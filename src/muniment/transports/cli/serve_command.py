@@ -6,6 +6,7 @@ import logging
 import sys
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
 import click
 import msgspec
@@ -85,10 +86,18 @@ def _run(ctx: click.Context, /, *, demo: bool, **given: object) -> int:
             click.echo(DEMO.format(url=listener.url, key=_demo_key(runtime)))
         elif not runtime.clients.list_().clients:
             click.echo(NO_CLIENTS)
-        app = served.http_app(runtime, catalogue(), system_sources(), options.rules)
+        app = served.http_app(runtime, catalogue(), system_sources(), options.rules, _mounts(served))
         sys.stdout.flush()
         listener.serve(listener.server(app))
     return 0
+
+
+def _mounts(served: Any) -> Any:
+    """Return what mounts MCP beside the operations, where its package is installed."""
+    if not find_spec("mcp"):
+        return served.no_mounts
+    over_http = import_module("muniment.transports.mcp.over_http")
+    return lambda callers: {over_http.PATH: over_http.McpOverHttp(catalogue(), callers, every=False)}
 
 
 def _opened(door: StoreOptions, *, demo: bool) -> Runtime:

@@ -46,8 +46,8 @@ class Callers:
         self._clock = clock
         self._rates = Rates()
 
-    def caller_of(self, authorization: str | None, operation: Operation) -> KeyHolder:
-        """Return who shows this key and may call an operation.
+    def caller_of(self, authorization: str | None, operation: Operation | None = None) -> KeyHolder:
+        """Return who shows this key, and may call an operation where one is given.
 
         Raises `access.not_authenticated`, `access.denied`, `capability.hidden`, and `request.rate_exceeded`.
         """
@@ -59,7 +59,8 @@ class Callers:
         if rate is not None:
             self._rates.take(client.name, rate, self._clock.now_ms())
         runtime = self._runtime.as_client(client)
-        permit(getattr(runtime, operation.group), operation)
+        if operation is not None:
+            permit(getattr(runtime, operation.group), operation)
         return KeyHolder(runtime=runtime, fingerprint=client.keys[-1].fingerprint)
 
 

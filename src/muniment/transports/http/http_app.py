@@ -9,9 +9,10 @@ GET  /health/ready        the store answers, too
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import cache, partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import anyio.to_thread
 import msgspec
@@ -39,12 +40,37 @@ class Route(NamedTuple):
     methods: tuple[str, ...] = ("GET",)
 
 
+class MountedApp(Protocol):
+    """An application at a path of its own. `run` holds what it needs, for as long as the server serves."""
+
+    def run(self) -> AbstractAsyncContextManager[None]:
+        """Serve requests inside."""
+        ...
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        ...
+
+
+Mounts = Callable[[Callers], Mapping[str, MountedApp]]
+
+
+def no_mounts(_callers: Callers) -> Mapping[str, MountedApp]:
+    """Return no applications."""
+    return {}
+
+
 def http_app(
-    runtime: Runtime, operations: Iterable[Operation], sources: Sources, rules: GuardRules = LOOPBACK_ONLY
+    runtime: Runtime,
+    operations: Iterable[Operation],
+    sources: Sources,
+    rules: GuardRules = LOOPBACK_ONLY,
+    mounts: Mounts = no_mounts,
 ) -> ASGIApp:
     """Return the application that serves an open store: whoever shows a client key gets what the key opens.
 
-    `runtime` has the rights that no key exceeds. It stays open; whoever made it closes it.
+    `runtime` has the rights that no key exceeds. It stays open; whoever made it closes it. `mounts` makes the
+    applications at other paths, from what finds out who calls.
     """
     listed = tuple(operations)
     callers = Callers(runtime, sources.clock)
@@ -52,21 +78,30 @@ def http_app(
     routes["/openapi.json"] = Route(partial(_document, cache(lambda: msgspec.json.encode(openapi(listed)))))
     routes["/health/live"] = Route(_alive)
     routes["/health/ready"] = Route(partial(_ready, runtime))
-    return RequestGuard(Paths(routes), rules, sources.ids)
+    return RequestGuard(Paths(routes, mounts(callers)), rules, sources.ids)
 
 
 class Paths:
     """Finds what answers a request."""
 
-    def __init__(self, routes: dict[str, Route]) -> None:
+    def __init__(self, routes: dict[str, Route], mounts: Mapping[str, MountedApp]) -> None:
         self._routes = routes
+        self._mounts = mounts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        route = self._routes.get(scope["path"])
-        if route is None:
+        """Answer a request, or serve as long as the server does."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        path = scope["path"]
+        mounted, route = self._mounts.get(path), self._routes.get(path)
+        if mounted is None and route is None:
             raise RouteMissing(at="path")
-        scope["state"]["route"] = scope["path"]
+        scope["state"]["route"] = path
+        if mounted is not None:
+            await mounted(scope, receive, send)
+            return
+        assert route is not None, "it is one or the other"
         allowed = {*route.methods, *(("HEAD",) if "GET" in route.methods else ())}
         if scope["method"] not in allowed:
             response = problem(WRONG_METHOD, InvalidInput(at="method", choices=sorted(allowed)).report())
@@ -74,6 +109,16 @@ class Paths:
         else:
             response = await route.endpoint(Request(scope, receive))
         await response(scope, receive, send)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """Hold what the mounted applications need between the start of the server and its end."""
+        async with AsyncExitStack() as stack:
+            await receive()
+            for mounted in self._mounts.values():
+                await stack.enter_async_context(mounted.run())
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        await send({"type": "lifespan.shutdown.complete"})
 
 
 async def _operation(operation: Operation, callers: Callers, request: Request) -> Response:

@@ -95,7 +95,7 @@ class Listener:
                 ssl_certfile=self._options.tls_cert,
                 ssl_keyfile=self._options.tls_key,
                 ws="none",
-                lifespan="off",
+                lifespan="on",
                 log_config=None,
                 access_log=False,
                 server_header=False,

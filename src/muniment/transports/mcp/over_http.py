@@ -1,0 +1,54 @@
+"""MCP over HTTP: the same server at `/mcp`, for whoever shows a client key.
+
+Each request stands alone (stateless, answers as JSON), so that any worker can answer any of them. Host and origin were
+looked at before (`transports.http.request_guard`); the key is looked at here, as for every other path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+
+import anyio.to_thread
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
+
+from muniment.declaration.operation import Operation
+from muniment.runtime.runtime import Runtime
+from muniment.transports.http.call import BODY_BYTES_MAX, Callers
+from muniment.transports.mcp.mcp_server import Context, build
+
+PATH = "/mcp"
+
+
+class McpOverHttp:
+    """The application at `/mcp`. `run` holds what its requests need, for as long as the server serves."""
+
+    def __init__(self, operations: Iterable[Operation], callers: Callers, *, every: bool) -> None:
+        self._callers = callers
+        self._manager = StreamableHTTPSessionManager(
+            app=build(_runtime_of, operations, every=every),
+            json_response=True,
+            stateless=True,
+            max_request_body_size=BODY_BYTES_MAX,
+        )
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
+        """Serve requests inside."""
+        async with self._manager.run():
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request of a client; raises `access.not_authenticated` for one without a key."""
+        request = Request(scope, receive)
+        holder = await anyio.to_thread.run_sync(self._callers.caller_of, request.headers.get("authorization"))
+        request.state.client, request.state.runtime = holder.fingerprint, holder.runtime
+        await self._manager.handle_request(scope, receive, send)
+
+
+def _runtime_of(context: Context) -> Runtime:
+    assert context.request is not None, "it came over HTTP"
+    runtime: Runtime = context.request.state.runtime
+    return runtime
