@@ -32,6 +32,8 @@ CURSOR = re.compile(r"mc1\.[A-Za-z0-9_-]+")
 OPAQUE: list[tuple[re.Pattern[str], str]] = [
     (CURSOR, "<cursor>"),
     (re.compile(r'"upload":"[A-Za-z0-9_-]+"'), '"upload":"<upload>"'),
+    (re.compile(r"\bmun_[0-9A-Za-z]{49}\b"), "<client key>"),
+    (re.compile(r"\b[0-9a-f]{12}\b"), "<fingerprint>"),
     (re.compile(r"muniment\.example/[A-Za-z0-9_-]{22}(?:/[A-Za-z0-9_-]+)?\+[0-9a-f]{8}\+[A-Za-z0-9+/=]{44}"), "<vkey>"),
     (re.compile(r"muniment\.example/[A-Za-z0-9_-]{22}(?:/[A-Za-z0-9_-]+)?"), "<origin>"),
     (re.compile(r"— <origin> [A-Za-z0-9+/=]+"), "— <origin> <signature>"),

@@ -11,7 +11,7 @@ from types import FrameType
 
 import pytest
 
-from muniment import Access
+from muniment import Access, Effect
 from replay.__main__ import main
 from replay.bench import frames
 from replay.bench.frames import FUNCTIONS_MAX, OPERATIONS, Calls, calls_of, counted
@@ -44,10 +44,10 @@ def test_calls_of_ours_are_counted_and_nobody_elses() -> None:
     def work() -> None:
         for _ in range(3):
             sorted(map(str, range(3)), key=lambda text: text)
-            EVERYTHING.narrowed(EVERYTHING)
+            EVERYTHING.require(Effect.READ)
 
     [(function, count)] = calls_of(work).items()
-    assert function.endswith("access.py:Access.narrowed")
+    assert function.endswith("access.py:Access.require")
     assert count == 3
 
 

@@ -149,6 +149,14 @@ PLACES: dict[str, list[Callable[[int], dict[str, Any]]]] = {
     "evidence.inspect": [lambda n: {"limit": n}],
     "disclosure.reveal": [lambda n: {"conversation": TALK, "turn": "turn-1", "message": n, **WHY}],
     "approvals.list": [lambda n: {"limit": n}],
+    "clients.create": [
+        lambda n: {"client": "desk", "until_ms": n},
+        lambda n: {"client": "desk", "scope": {"requests_per_minute": n}},
+    ],
+    "clients.rotate": [
+        lambda n: {"client": "desk", "overlap_ms": n},
+        lambda n: {"client": "desk", "until_ms": n},
+    ],
     "approvals.require": [lambda n: {"acts": ["erase"], "within_ms": n, **WHY}],
     "approvals.confirm": [lambda n: {"approval": n, "reason": "why", "approver": "who"}],
     "approvals.refuse": [lambda n: {"approval": n, "reason": "why", "approver": "who"}],

@@ -58,8 +58,8 @@ def _run(ctx: click.Context, every: bool, print_config: str | None, print_rules:
         write_json(config_of(print_config, [sys.executable, "-m", "muniment", "mcp", *typed, *["--all"] * every]))
         return 0
     if print_rules is not None:
-        click.echo(f"Put this into {RULE_FILES[print_rules]}:\n", err=True)
         click.echo(RULES, nl=False)
+        click.echo(f"\nThis belongs into {RULE_FILES[print_rules]}.", err=True)
         return 0
     if not find_spec("mcp"):
         raise ExtraMissing(at="mcp", problem="needs_mcp")

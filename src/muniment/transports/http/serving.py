@@ -74,7 +74,7 @@ class Listener:
     """A place that a server listens at; from here on callers wait for it. `url` is where they find it."""
 
     def __init__(self, options: ServeOptions) -> None:
-        """Take the place; port 0 takes a free one. Raises `request.invalid` for one that cannot be had."""
+        """Take the place; port 0 takes a free one. Raises `request.invalid` for one that is not available."""
         options.check()
         self._options = options
         family = socket.AF_INET6 if ":" in options.host else socket.AF_INET

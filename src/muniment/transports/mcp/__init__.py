@@ -2,8 +2,8 @@
 
     mcp_server.py   the server: tools, resources and prompts of one caller
     tool_calls.py   a call of a tool as a call of an operation
-    references.py   resources: pages of the guide, capabilities, conversations
-    prompts.py      prompts: recall, and quote with sources
+    resources.py    resources: pages of the guide, capabilities, conversations
+    tool_prompts.py prompts: recall, and quote with sources
 
 No module here knows an operation by name, except the prompts and resources, which are made of a few.
 """

@@ -19,7 +19,7 @@ from mcp.server.stdio import stdio_server
 
 from muniment.declaration.operation import Operation
 from muniment.runtime.runtime import Runtime
-from muniment.transports.mcp import prompts, references
+from muniment.transports.mcp import resources, tool_prompts
 from muniment.transports.mcp.tool_calls import Tools
 from muniment.version import __version__
 
@@ -44,19 +44,19 @@ def build(runtime_of: RuntimeOf, operations: Iterable[Operation], *, every: bool
         return await _in_thread(tools.call, runtime_of(context), asked.name, asked.arguments or {})
 
     async def list_resources(_context: Context, _: object) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=await _in_thread(references.listed))
+        return types.ListResourcesResult(resources=await _in_thread(resources.listed))
 
     async def list_templates(_context: Context, _: object) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=references.templates())
+        return types.ListResourceTemplatesResult(resource_templates=resources.templates())
 
     async def read_resource(context: Context, asked: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        return await _in_thread(references.read, runtime_of(context), str(asked.uri))
+        return await _in_thread(resources.read, runtime_of(context), str(asked.uri))
 
     async def list_prompts(_context: Context, _: object) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=list(prompts.PROMPTS.values()))
+        return types.ListPromptsResult(prompts=list(tool_prompts.PROMPTS.values()))
 
     async def get_prompt(context: Context, asked: types.GetPromptRequestParams) -> types.GetPromptResult:
-        return await _in_thread(prompts.got, runtime_of(context), asked.name, asked.arguments or {})
+        return await _in_thread(tool_prompts.got, runtime_of(context), asked.name, asked.arguments or {})
 
     return Server(
         "muniment",

@@ -10,7 +10,7 @@ from mcp.shared.exceptions import MCPError
 from muniment.errors import MunimentError
 from muniment.events.identity import SubjectId
 from muniment.runtime.runtime import Runtime
-from muniment.transports.mcp.references import uri_of
+from muniment.transports.mcp.resources import uri_of
 from muniment.transports.mcp.tool_calls import NOTICE
 
 BUDGET_TOKENS = 2000
