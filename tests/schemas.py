@@ -23,7 +23,7 @@ from muniment.log.migrations import store_sql
 from muniment.replay.fixture import Command, FixtureHeader
 from muniment.replay.replay_report import ReplayReport
 from muniment.runtime.catalogue import catalogue
-from muniment.transports.http.openapi import openapi
+from muniment.transports.http.openapi import openapi, served
 from tests import guide, rooms
 from tests.aio_stub import stub
 from tests.api import api_text
@@ -93,7 +93,7 @@ def _operations() -> dict[str, str]:
 
 
 def _openapi() -> dict[str, str]:
-    return {f"{SCHEMAS}/openapi.json": msgspec.json.encode(_settled(openapi(catalogue()))).decode() + "\n"}
+    return {f"{SCHEMAS}/openapi.json": msgspec.json.encode(_settled(openapi(served(catalogue())))).decode() + "\n"}
 
 
 def _group(listed: list[Operation]) -> str:

@@ -23,11 +23,13 @@ from mcp.client.streamable_http import streamable_http_client
 import muniment
 from muniment.evidence.pin import FilePin
 from muniment.governance.access import Access, Effect
+from muniment.governance.client_scope import ClientScope
+from muniment.governance.views import View
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.runtime import Runtime
 from muniment.space.options import Options
 from muniment.transports.http.call import Callers
-from muniment.transports.http.http_app import MountedApp
+from muniment.transports.http.http_app import MountedApp, Mounts
 from muniment.transports.mcp.editors import CLIENTS, RULE_FILES
 from muniment.transports.mcp.mcp_server import build
 from muniment.transports.mcp.over_http import PATH, McpOverHttp
@@ -182,7 +184,9 @@ def test_rules_for_editors_name_tools_that_there_are(tmp_path: Path, editor: str
 # --- over HTTP --------------------------------------------------------------------------------------------------------
 
 
-def asked_over_http(world: World, headers: dict[str, str], ask: Callable[[Client], Awaitable[Any]]) -> Any:
+def asked_over_http(
+    world: World, headers: dict[str, str], ask: Callable[[Client], Awaitable[Any]], mounted: Mounts | None = None
+) -> Any:
     """Return what a client with these headers gets over HTTP."""
 
     async def run(url: str) -> Any:
@@ -192,7 +196,7 @@ def asked_over_http(world: World, headers: dict[str, str], ask: Callable[[Client
         ):
             return await ask(it)
 
-    with serving(world.runtime, mounts=mounts) as url:
+    with serving(world.runtime, mounts=mounted or mounts) as url:
         return anyio.run(run, f"{url}/mcp")
 
 
@@ -209,6 +213,19 @@ def test_over_http_the_key_of_a_client_decides(world: World) -> None:
     given = {"conversation": {"conversation": TALK}}
     found = asked_over_http(world, headers, lambda client: client.call_tool("transcripts_replay", given))
     assert found.structured_content["turns"]
+
+
+def test_over_http_no_tool_takes_a_path_of_the_server(world: World) -> None:
+    runtime = world.runtime
+    key = runtime.clients.create("owner", ClientScope(effects=list(Effect), views=list(View))).key
+
+    def every(callers: Callers) -> Mapping[str, MountedApp]:
+        return {PATH: McpOverHttp(catalogue(), callers, every=True)}
+
+    headers = {"Authorization": f"Bearer {key}"}
+    listed = asked_over_http(world, headers, lambda client: client.list_tools(), every)
+    offered = {tool.name for tool in listed.tools}
+    assert offered == {each.path.replace(".", "_") for each in catalogue() if not each.server_paths}
 
 
 def test_over_http_there_is_nothing_without_a_key(world: World) -> None:

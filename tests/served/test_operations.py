@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -13,11 +14,13 @@ from muniment.governance.client_scope import ClientScope
 from muniment.governance.views import View
 from muniment.runtime.catalogue import catalogue
 from muniment.transports.http.openapi import methods_of, openapi, path_of
+from muniment.transports.http.openapi import served as served_of
 from tests.served.conftest import EVERYTHING, Served
 from tests.turns import TALK, plain_turn
 from tests.worlds import key_of
 
 TURN = msgspec.to_builtins(plain_turn(1))
+SERVED = served_of(catalogue())
 TALKING = {"conversation": {"conversation": TALK}}
 
 
@@ -71,7 +74,7 @@ def test_a_retry_with_its_key_gets_the_first_answer(served: Served) -> None:
 )
 def test_without_a_key_there_is_nothing(served: Served, headers: dict[str, str]) -> None:
     served.http.headers.pop("Authorization")
-    for one in catalogue():
+    for one in SERVED:
         answer = served.http.post(path_of(one), headers=headers, json={})
         assert (answer.status_code, answer.json()["code"]) == (401, "access.not_authenticated"), one.path
         assert answer.headers["www-authenticate"].startswith("Bearer")
@@ -88,9 +91,21 @@ def test_a_key_opens_the_operations_of_its_effects(served: Served, effect: Effec
     """Every operation for a client of each effect: what the scope does not open is 403, whatever is in the request."""
     headers = served.key_for("one", ClientScope(effects=[effect], views=list(View)))
     closing = {"system.close"}  # ends the store; the tests of the front door have it
-    for one in (each for each in catalogue() if each.path not in closing and not is_open(effect, each)):
+    for one in (each for each in SERVED if each.path not in closing and not is_open(effect, each)):
         answer = served.http.post(path_of(one), headers=headers, json={})
         assert (answer.status_code, answer.json()["code"]) == (403, "access.denied"), one.path
+
+
+def test_no_path_of_the_server_is_anybodys(served: Served, tmp_path: Path) -> None:
+    """An operation that reads or writes a file beside the store is not there, whatever the key opens."""
+    kept = [each for each in catalogue() if each.server_paths]
+    assert {each.path for each in kept} >= {"attachments.save", "spaces.backup", "archives.export"}
+    document = served.http.get("/openapi.json").json()
+    for one in kept:
+        answer = served.http.post(path_of(one), json=dict.fromkeys(one.server_paths, str(tmp_path / "stolen")))
+        assert (answer.status_code, answer.json()["code"]) == (404, "request.route_missing")
+        assert path_of(one) not in document["paths"]
+    assert not (tmp_path / "stolen").exists()
 
 
 def test_a_revoked_key_stops_at_once(served: Served) -> None:
@@ -139,8 +154,8 @@ def test_a_client_is_held_to_its_rate(served: Served) -> None:
 def test_what_is_served_is_described(served: Served) -> None:
     served.http.headers.pop("Authorization")
     document = served.http.get("/openapi.json").json()
-    assert document == msgspec.json.decode(msgspec.json.encode(openapi(catalogue())))
-    for one in catalogue():
+    assert document == msgspec.json.decode(msgspec.json.encode(openapi(SERVED)))
+    for one in SERVED:
         assert sorted(document["paths"][path_of(one)]) == sorted(method.lower() for method in methods_of(one))
 
 

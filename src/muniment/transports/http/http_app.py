@@ -25,7 +25,7 @@ from muniment.errors import InvalidInput, RouteMissing
 from muniment.kernel.sources import Sources
 from muniment.runtime.runtime import Runtime
 from muniment.transports.http.call import Callers, answered
-from muniment.transports.http.openapi import JSON, methods_of, openapi, path_of
+from muniment.transports.http.openapi import JSON, methods_of, openapi, path_of, served
 from muniment.transports.http.problem import problem
 from muniment.transports.http.request_guard import LOOPBACK_ONLY, GuardRules, RequestGuard
 
@@ -72,7 +72,7 @@ def http_app(
     `runtime` has the rights that no key exceeds. It stays open; whoever made it closes it. `mounts` makes the
     applications at other paths, from what finds out who calls.
     """
-    listed = tuple(operations)
+    listed = served(operations)
     callers = Callers(runtime, sources.clock)
     routes = {path_of(one): Route(partial(_operation, one, callers), tuple(methods_of(one))) for one in listed}
     routes["/openapi.json"] = Route(partial(_document, cache(lambda: msgspec.json.encode(openapi(listed)))))

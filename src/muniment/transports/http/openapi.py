@@ -2,7 +2,7 @@
 
 Every operation is a POST of its request as JSON; an operation that only reads is a GET, too, with its parameters in the
 query. An upload is the body of a POST, and the parameters are then in the query. Every answer that is no report is a
-problem document.
+problem document. Operations that take a path on the machine of the store are not served.
 """
 
 from __future__ import annotations
@@ -28,6 +28,14 @@ IDEMPOTENCY_KEY = {
     "description": "Any text of yours; a repeat with the same key and request gets the first answer again.",
     "schema": {"type": "string", "maxLength": 255},
 }
+
+
+def served(operations: Iterable[Operation]) -> list[Operation]:
+    """Return the operations that are served: none that takes a path on the machine of the store.
+
+    Whoever may read would otherwise write files where the server may. Such an operation is run beside the store.
+    """
+    return [operation for operation in operations if not operation.server_paths]
 
 
 def path_of(operation: Operation) -> str:

@@ -17,6 +17,7 @@ from starlette.types import Receive, Scope, Send
 from muniment.declaration.operation import Operation
 from muniment.runtime.runtime import Runtime
 from muniment.transports.http.call import BODY_BYTES_MAX, Callers
+from muniment.transports.http.openapi import served
 from muniment.transports.mcp.mcp_server import Context, build
 
 PATH = "/mcp"
@@ -28,7 +29,7 @@ class McpOverHttp:
     def __init__(self, operations: Iterable[Operation], callers: Callers, *, every: bool) -> None:
         self._callers = callers
         self._manager = StreamableHTTPSessionManager(
-            app=build(_runtime_of, operations, every=every),
+            app=build(_runtime_of, served(operations), every=every),
             json_response=True,
             stateless=True,
             max_request_body_size=BODY_BYTES_MAX,
