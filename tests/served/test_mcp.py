@@ -88,6 +88,14 @@ def test_a_caller_is_offered_what_it_may_do_and_nothing_else(world: World) -> No
         assert refused.value.error.message == "No such tool"
 
 
+def test_a_caller_of_one_operation_is_offered_one_tool(world: World) -> None:
+    """Also where it may not ask what it may do; and asking leaves no record of a refusal."""
+    narrow = world.runtime.restricted(Access(operations=frozenset({"memory.recall"})))
+    events = world.runtime.spaces.usage().events
+    assert [tool.name for tool in asked(narrow, lambda client: client.list_tools()).tools] == ["memory_recall"]
+    assert world.runtime.spaces.usage().events == events
+
+
 def test_a_tool_returns_its_report_as_structure_and_as_marked_text(world: World) -> None:
     given = {"conversation": {"conversation": TALK}}
     found = asked(world.runtime, lambda client: client.call_tool("transcripts_replay", given))

@@ -35,8 +35,7 @@ class Tools:
 
     def listed(self, runtime: Runtime) -> list[types.Tool]:
         """Return the tools that a caller may use."""
-        visible = {one.operation for one in runtime.system.capabilities().operations if one.visible}
-        return [tool for name, tool in self._described.items() if self._offered[name].path in visible]
+        return [tool for name, tool in self._described.items() if _is_open(runtime, self._offered[name])]
 
     def call(self, runtime: Runtime, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
         """Run a tool and return its result; a refusal that the model can learn from is a result, too.
@@ -55,6 +54,15 @@ class Tools:
         except MunimentError as error:
             return _refused(error)
         return _result(operation, report)
+
+
+def _is_open(runtime: Runtime, operation: Operation) -> bool:
+    """Tell whether a caller may use an operation; asking is no attempt, so nothing is put on record."""
+    try:
+        getattr(runtime, operation.group).gate.pass_through(operation.path, operation.terms)
+    except (AccessDenied, CapabilityHidden):
+        return False
+    return True
 
 
 def _report(runtime: Runtime, operation: Operation, arguments: dict[str, Any]) -> bytes:
