@@ -289,12 +289,15 @@ class SpaceKeys(Secret):
         """Destroy every version of the space key that is older than this one; return how many there were.
 
         The caller has sealed again what older versions had sealed: anything else can never be read again. A repeat
-        destroys nothing and returns 0.
+        destroys nothing and returns 0; so does a rotation that ends behind a later one of another process, which has
+        sealed everything again and destroyed this version with all before it.
         """
         with files.faults(FILE), files.locked(self._directory / LOCK):
             keys = self._fresh()
-            if version not in keys.space:
+            if version > keys.current.version:
                 raise Conflict(at="space key", found=version)
+            if version not in keys.space:
+                return 0
             kept = {alive: key for alive, key in keys.space.items() if alive >= version}
             destroyed = len(keys.space) - len(kept)
             if destroyed:
