@@ -1,4 +1,7 @@
-"""Many processes append to one store at once, turns and memory: nobody is turned away, nothing is lost."""
+"""Many processes append to one store at once, turns and memory: nobody is turned away, nothing is lost.
+
+Nobody forgets here. What erasures of several processes at once come to is not drilled yet.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from pathlib import Path
 from muniment.errors import MunimentError
 from replay.drills import load
 from replay.drills.outcome import Outcome
-from replay.drills.remembering import FORGOTTEN_EVERY, REMEMBERED_EVERY, items_of, wrong_with
+from replay.drills.remembering import REMEMBERED_EVERY, items_of, wrong_with
 from replay.stores import opened, turns_of
 
 WRITERS = 8
@@ -25,11 +28,13 @@ def writers(count: int | None, seed: int) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="muniment-writers-") as scratch:
         directory = Path(scratch)
         opened(directory).close()
-        processes = [load.start(directory, f"writer {place}", turns=turns) for place in range(WRITERS)]
+        processes = [
+            load.start(directory, f"writer {place}", turns=turns, kind=load.Kind.KEEPING) for place in range(WRITERS)
+        ]
         for process in processes:
             acknowledged, said = process.communicate()
             if process.returncode:
-                failures.append(f"a writer ended with {process.returncode}: {said[-200:]!r}")
+                failures.append(f"a writer ended with {process.returncode}: {said[-900:]!r}")
             lines = sum(load.acknowledged(line)[0] is load.Step.TURN for line in acknowledged.splitlines())
             if lines != turns:
                 failures.append(f"a writer acknowledged {lines} turns")
@@ -51,8 +56,7 @@ def _missing(directory: Path, turns: int) -> list[str]:
         with opened(directory) as runtime:
             items = items_of(runtime)
             for place in range(WRITERS):
-                remembered, forgotten = (turns - turns % every for every in (REMEMBERED_EVERY, FORGOTTEN_EVERY))
-                failures += wrong_with(items, f"writer {place}.0", remembered, forgotten)
+                failures += wrong_with(items, f"writer {place}.0", turns - turns % REMEMBERED_EVERY, 0)
                 present = turns_of(runtime, f"writer {place}.0")
                 if present != [f"turn-{number}" for number in range(1, turns + 1)]:
                     failures.append(f"{turns - len(present)} turns are gone, or their order")
