@@ -144,12 +144,10 @@ def test_a_rotation_that_was_not_begun_cannot_be_finished(tmp_path: Path) -> Non
 
 def test_a_rotation_that_ends_behind_a_later_one_has_nothing_left_to_destroy(tmp_path: Path) -> None:
     """Two processes rotate at once: whoever began first may end last."""
-    one = new_space(tmp_path)
-    other = opened_space(tmp_path)
+    one, other = new_space(tmp_path), opened_space(tmp_path)
     first, second = one.begin_rotation().version, other.begin_rotation().version
     assert other.finish_rotation(second) == 2
-    assert one.finish_rotation(first) == 0
-    assert one.versions == opened_space(tmp_path).versions == (second,)
+    assert (one.finish_rotation(first), one.versions) == (0, (second,))
 
 
 def test_the_number_of_unfinished_rotations_is_limited(tmp_path: Path) -> None:

@@ -289,8 +289,7 @@ class SpaceKeys(Secret):
         """Destroy every version of the space key that is older than this one; return how many there were.
 
         The caller has sealed again what older versions had sealed: anything else can never be read again. A repeat
-        destroys nothing and returns 0; so does a rotation that ends behind a later one of another process, which has
-        sealed everything again and destroyed this version with all before it.
+        destroys nothing and returns 0; so does a rotation that ends behind a later one, which destroyed this version.
         """
         with files.faults(FILE), files.locked(self._directory / LOCK):
             keys = self._fresh()
