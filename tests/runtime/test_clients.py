@@ -12,6 +12,7 @@ from muniment.governance.access import Access, Effect
 from muniment.governance.client_scope import ClientScope
 from muniment.governance.views import View
 from muniment.runtime.runtime import Runtime
+from muniment.space.clients import CLIENT_KEY
 from tests.turns import plain_turn
 from tests.worlds import FileWorld, World, key_of, sqlite_world
 
@@ -84,7 +85,7 @@ def test_a_key_ends_at_its_moment_and_a_revoked_one_at_once(world: World) -> Non
     assert clients.create("desk").key != key, "the name is free again"
 
 
-@pytest.mark.parametrize("text", ["", "mun_", "x" * 53, "mun_" + "0" * 43 + "3RwaA8", "mun_" + "é" * 49])
+@pytest.mark.parametrize("text", ["", "mun_", "x" * 53, "mun_" + "0" * 43 + "3RwaA8", "mun_" + "é" * 49, "\ud800"])
 def test_what_is_no_key_of_this_store_opens_nothing(world: World, text: str) -> None:
     world.runtime.clients.create("desk")
     with pytest.raises(NotAuthenticated):
@@ -156,6 +157,28 @@ def test_clients_stay_when_the_store_is_opened_again_and_nothing_of_a_key_is_on_
         assert secret.encode() not in bytes_on_disk
     (file,) = tmp_path.rglob("operational.db")
     assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_keys_that_open_nothing_leave_nothing(world: World) -> None:
+    """However often a client gets another key, or a name is taken: one record for each key in force."""
+    clients = world.runtime.clients
+    clients.create("desk")
+    with pytest.raises(ClientExists):
+        clients.create("desk")
+    for _ in range(3):
+        clients.rotate("desk", overlap_ms=HOUR_MS)
+    records = clients._session.store.records
+    assert len(records.all_of(CLIENT_KEY)) == 2
+    clients.revoke("desk")
+    assert records.all_of(CLIENT_KEY) == []
+
+
+def test_a_fingerprint_alone_opens_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key of the same fingerprint as another one is another key."""
+    monkeypatch.setattr("muniment.space.clients.fingerprint_of", lambda _: "0" * 12)
+    world.runtime.clients.create("desk")
+    with pytest.raises(NotAuthenticated):
+        world.runtime.client_of("mun_" + "0" * 43 + "3RwaA8")
 
 
 def test_whoever_asks_for_no_client_makes_no_file(lasting: FileWorld, tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import apsw
 
@@ -36,14 +35,7 @@ CREATE INDEX records_by_expiry ON records (expires_ms) WHERE expires_ms IS NOT N
 """
 
 
-class KeptRecord(NamedTuple):
-    """A sealed record, and the moment from which on it does not count any more."""
-
-    sealed: bytes
-    expires_ms: int | None = None
-
-
-Change = Callable[[KeptRecord | None], KeptRecord | None]  # from what is there to what shall be there
+Change = Callable[[bytes | None], bytes | None]  # from what is there to what shall be there
 
 
 class OperationalFile:
@@ -79,23 +71,24 @@ class OperationalFile:
                 )
             )
 
-    def change(self, kind: str, name: bytes, now_ms: int, change: Change) -> None:
+    def change(self, kind: str, name: bytes, now_ms: int, change: Change, expires_ms: int | None) -> None:
         """Replace a record by what `change` makes of it, alone among all processes; None deletes it.
 
-        What `change` raises leaves everything as it was. Expired records of every kind go in the same transaction.
+        What is written counts until `expires_ms`. What `change` raises leaves everything as it was. Expired records of
+        every kind go first, in the same transaction, so `change` never sees one.
         """
         with self._used() as connection, _transaction(connection):
             connection.execute("DELETE FROM records WHERE expires_ms <= ?", (now_ms,))
             found = connection.execute(
-                "SELECT sealed, expires_ms FROM records WHERE kind = ? AND name = ?", (kind, name)
+                "SELECT sealed FROM records WHERE kind = ? AND name = ?", (kind, name)
             ).fetchone()
-            kept = change(None if found is None else KeptRecord(*found))
-            if kept is None:
+            sealed = change(None if found is None else found[0])
+            if sealed is None:
                 connection.execute("DELETE FROM records WHERE kind = ? AND name = ?", (kind, name))
             else:
                 connection.execute(
                     "INSERT OR REPLACE INTO records (kind, name, expires_ms, sealed) VALUES (?, ?, ?, ?)",
-                    (kind, name, kept.expires_ms, kept.sealed),
+                    (kind, name, expires_ms, sealed),
                 )
 
     def close(self) -> None:

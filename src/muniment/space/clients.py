@@ -2,11 +2,13 @@
 
 A client is a name; it has one key, and during an overlap after a rotation two. The record of the client decides: a key
 that it does not list opens nothing, so that revoking or rotating is one change of one record, in force at once in every
-process. A second record leads from a key to its client; without the first it leads nowhere.
+process. A second record leads from a key to its client, named by the fingerprint of the key; it goes when the client
+does not list the key any more.
 """
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Callable
 
 from msgspec import Struct
@@ -48,9 +50,10 @@ class Client(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class KeyOwner(Struct, frozen=True, kw_only=True):
-    """Whose a key is."""
+    """Whose a key is, and a keyed digest of it: a fingerprint is too short to be trusted."""
 
     client: str
+    digest: bytes
 
 
 CLIENT = RecordKind("client", Client)
@@ -66,10 +69,8 @@ class Clients:
 
     def create(self, name: str, space: SpaceName, scope: ClientScope, until_ms: int | None) -> tuple[Client, str]:
         """Return a new client and its key, which is kept nowhere; raises `ClientExists`."""
-        now_ms = self._sources.clock.now_ms()
-        key = self._new_key(name)
-        issued = IssuedKey(fingerprint=fingerprint_of(key), issued_ms=now_ms, until_ms=until_ms)
-        made = Client(name=name, space=space, scope=scope, created_ms=now_ms, keys=[issued])
+        issued, key = self._issued(until_ms)
+        made = Client(name=name, space=space, scope=scope, created_ms=issued.issued_ms, keys=[issued])
 
         def added(known: Client | None) -> Client:
             if known is not None:
@@ -77,31 +78,29 @@ class Clients:
             return made
 
         self._records.change(CLIENT, added, name)
+        self._lead(key, name)
         return made, key
 
     def rotate(self, name: str, space: SpaceName, until_ms: int | None, *, overlap_ms: int = 0) -> tuple[Client, str]:
         """Return a client with a new key; the former one stops at once, or after an overlap. Raises `ClientMissing`."""
-        now_ms = self._sources.clock.now_ms()
-        key = self._new_key(name)
-        issued = IssuedKey(fingerprint=fingerprint_of(key), issued_ms=now_ms, until_ms=until_ms)
+        issued, key = self._issued(until_ms)
+        end_ms = issued.issued_ms + overlap_ms
 
         def rotated(client: Client) -> Client:
             former = client.keys[-1]
-            end_ms = min(now_ms + overlap_ms, former.until_ms or now_ms + overlap_ms)
-            kept = [replace(former, until_ms=end_ms)] if end_ms > now_ms else []
+            until_ms = min(end_ms, former.until_ms or end_ms)
+            kept = [replace(former, until_ms=until_ms)] if until_ms > issued.issued_ms else []
             return replace(client, keys=[*kept, issued])
 
-        return self._changed(name, space, rotated), key
+        _, after = self._changed(name, space, rotated)
+        assert after is not None, "it goes on"
+        self._lead(key, name)
+        return after, key
 
     def revoke(self, name: str, space: SpaceName) -> Client:
         """Let the keys of a client open nothing any more, and forget the client. Raises `ClientMissing`."""
-        found: list[Client] = []
-
-        def removed(known: Client | None) -> None:
-            found.append(_of_space(known, space))
-
-        self._records.change(CLIENT, removed, name)
-        return found[-1]
+        before, _ = self._changed(name, space, lambda _: None)
+        return before
 
     def listed(self, space: SpaceName) -> list[Client]:
         """Return the clients of a space by their names."""
@@ -111,10 +110,12 @@ class Clients:
 
     def authenticated(self, key: str) -> Client:
         """Return whose key this is, and note the use; raises `NotAuthenticated` without telling why."""
-        owner = self._records.find(CLIENT_KEY, key) if is_client_key(key) else None
-        client = None if owner is None else self._records.find(CLIENT, owner.client)
+        client, fingerprint = None, fingerprint_of(key) if is_client_key(key) else ""
+        owner = self._records.find(CLIENT_KEY, fingerprint)
+        if owner is not None and hmac.compare_digest(owner.digest, self._digest(key)):
+            client = self._records.find(CLIENT, owner.client)
         now_ms = self._sources.clock.now_ms()
-        if client is None or not client.key_in_force(fingerprint_of(key), now_ms):
+        if client is None or not client.key_in_force(fingerprint, now_ms):
             raise NotAuthenticated(problem="unknown_key")
         if client.used_ms is None or now_ms - client.used_ms >= USED_STEP_MS:
             self._records.change(
@@ -122,24 +123,37 @@ class Clients:
             )
         return client
 
-    def _new_key(self, name: str) -> str:
-        key = new_client_key(self._sources.entropy)
-        self._records.change(CLIENT_KEY, lambda _: KeyOwner(client=name), key)
-        return key
+    def _issued(self, until_ms: int | None) -> tuple[IssuedKey, str]:
+        """Return a new key, and what is kept of it."""
+        key, now_ms = new_client_key(self._sources.entropy), self._sources.clock.now_ms()
+        return IssuedKey(fingerprint=fingerprint_of(key), issued_ms=now_ms, until_ms=until_ms), key
 
-    def _changed(self, name: str, space: SpaceName, change: Callable[[Client], Client]) -> Client:
-        outcome: list[Client] = []
+    def _lead(self, key: str, name: str) -> None:
+        """Let a key lead to its client."""
+        owner = KeyOwner(client=name, digest=self._digest(key))
+        self._records.change(CLIENT_KEY, lambda _: owner, fingerprint_of(key))
 
-        def changed(known: Client | None) -> Client:
-            outcome.append(change(_of_space(known, space)))
-            return outcome[-1]
+    def _digest(self, key: str) -> bytes:
+        return self._records.digest("client key", key)
+
+    def _changed(
+        self, name: str, space: SpaceName, change: Callable[[Client], Client | None]
+    ) -> tuple[Client, Client | None]:
+        """Change a client of a space, or remove it; return it as it was and as it is.
+
+        A key that it does not list any more leads nowhere. One of another space is as if there were none.
+        """
+        outcome: list[tuple[Client, Client | None]] = []
+
+        def changed(known: Client | None) -> Client | None:
+            if known is None or known.space != space:
+                raise ClientMissing(at="client")
+            outcome.append((known, change(known)))
+            return outcome[-1][1]
 
         self._records.change(CLIENT, changed, name)
-        return outcome[-1]
-
-
-def _of_space(known: Client | None, space: SpaceName) -> Client:
-    """Return a client of this space; one of another space is as if there were none."""
-    if known is None or known.space != space:
-        raise ClientMissing(at="client")
-    return known
+        before, after = outcome[-1]
+        for key in before.keys:
+            if after is None or key.fingerprint not in {kept.fingerprint for kept in after.keys}:
+                self._records.change(CLIENT_KEY, lambda _: None, key.fingerprint)
+        return before, after

@@ -16,7 +16,7 @@ from muniment.crypto.record_cipher import RecordCipher
 from muniment.crypto.store import StoreKeys
 from muniment.errors import Corrupt
 from muniment.kernel.sources import Sources
-from muniment.log.operational_file import FILE, KeptRecord, OperationalFile
+from muniment.log.operational_file import FILE, OperationalFile
 
 Value = TypeVar("Value", bound=Struct)
 
@@ -55,16 +55,13 @@ class OperationalRecords:
         now_ms = self._sources.clock.now_ms()
         expires_ms = None if kind.ttl_ms is None else now_ms + kind.ttl_ms
 
-        def sealed(kept: KeptRecord | None) -> KeptRecord | None:
-            is_there = kept is not None and (kept.expires_ms is None or kept.expires_ms > now_ms)
-            before = self._opened(kind, place, kept.sealed) if kept is not None and is_there else None
-            after = change(before)
+        def sealed(kept: bytes | None) -> bytes | None:
+            after = change(None if kept is None else self._opened(kind, place, kept))
             if after is None:
                 return None
-            body = self._cipher.seal(kind.name, place, msgspec.json.encode(after), self._sources.entropy)
-            return KeptRecord(body, expires_ms)
+            return self._cipher.seal(kind.name, place, msgspec.json.encode(after), self._sources.entropy)
 
-        self._file.change(kind.name, place, now_ms, sealed)
+        self._file.change(kind.name, place, now_ms, sealed, expires_ms)
 
     def digest(self, purpose: str, *parts: str) -> bytes:
         """Return a keyed digest for comparing what may not be kept."""
