@@ -287,6 +287,9 @@ def test_what_was_known_at_a_time_is_shown_as_it_was_then(world: World) -> None:
     then = world.runtime.memory.show("i-1", View.HOST_UI, as_of_ms=start)
     assert then.item is not None
     assert (then.item.text, then.revisions, then.item.retired) == ("Lives in Oslo", [], None)
+    at_once = world.runtime.memory.show("i-1", View.HOST_UI, as_of_ms=start + 1000)
+    assert at_once.item is not None
+    assert (at_once.item.text, [each.action for each in at_once.revisions]) == ("Lives in Bergen", ["correct"])
     now = world.runtime.memory.show("i-1", View.HOST_UI)
     assert [each.action for each in now.revisions] == ["correct", "superseded"]
     with pytest.raises(UnknownPlace):
