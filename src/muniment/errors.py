@@ -140,7 +140,7 @@ class AccessDenied(MunimentError):
 
 
 class NotAuthenticated(MunimentError):
-    """No client key, or one that opens nothing; `clients create` and `clients rotate` issue keys."""
+    """Missing or invalid client key; create one with `clients create`, or replace it with `clients rotate`."""
 
     code = "access.not_authenticated"
     kind = Kind.DENIED
@@ -154,21 +154,21 @@ class KeyReused(MunimentError):
 
 
 class RequestInProgress(MunimentError):
-    """The request with this idempotency key has not ended; wait, or look whether it was carried out."""
+    """The request with this idempotency key has not finished; wait, or check whether it was carried out."""
 
     code = "request.in_progress"
     kind = Kind.CONFLICT
 
 
 class AnswerErased(MunimentError):
-    """The request with this idempotency key was carried out, and its answer was erased since."""
+    """The request with this idempotency key was carried out; its answer is no longer kept."""
 
     code = "request.answer_erased"
     kind = Kind.CONFLICT
 
 
 class RateExceeded(MunimentError):
-    """Too many requests of this client; wait, and send fewer."""
+    """Too many requests from this client; wait, and send fewer."""
 
     code = "request.rate_exceeded"
     kind = Kind.EXHAUSTED
@@ -182,14 +182,14 @@ class RouteMissing(MunimentError):
 
 
 class ServerBusy(MunimentError):
-    """Too many requests at once; nothing was changed: wait, and send it again."""
+    """Server is busy; nothing was changed: try again later."""
 
     code = "request.busy"
     kind = Kind.UNAVAILABLE
 
 
 class ClientExists(MunimentError):
-    """A client has this name; choose another name, or give it a new key with `clients rotate`."""
+    """Client name is taken; choose another name, or replace its key with `clients rotate`."""
 
     code = "client.exists"
     kind = Kind.CONFLICT

@@ -28,11 +28,11 @@ class ClientScope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
         default_factory=lambda: [View.HOST_UI]
     )
     subject: Annotated[
-        SubjectId | None, Meta(description="The only subject that it sees and speaks for. Without it: all.")
+        SubjectId | None, Meta(description="The only subject whose data it may read and write. Without it: all.")
     ] = None
-    channels: Annotated[list[Channel] | None, Meta(description="The only channels that it sees. Without it: all.")] = (
-        None
-    )
+    channels: Annotated[
+        list[Channel] | None, Meta(description="The only channels that it may use. Without it: all.")
+    ] = None
     operations: Annotated[
         list[str] | None,
         Meta(description="The only operations that it may call: `memory.recall`, `transcripts.*`. Without it: all."),

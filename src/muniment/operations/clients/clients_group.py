@@ -17,10 +17,8 @@ from muniment.space.clients import Client, Clients, IssuedKey
 
 READER = ClientScope()
 OVERLAP_MS_MAX = 30 * 24 * 3600 * 1000
-Until = Annotated[
-    int | None, Meta(description="Moment from which on the key opens nothing. Without it: never.", extra=MOMENT)
-]
-ClientName = Annotated[str, Meta(description="Name of the client; one in the whole store.")]
+Until = Annotated[int | None, Meta(description="When the key expires. Without it: never.", extra=MOMENT)]
+ClientName = Annotated[str, Meta(description="Name of the client, unique in the store.")]
 
 
 class ClientKeyIssued(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -36,7 +34,7 @@ class ClientKeyIssued(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ListedClient(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A client: what its keys open, which they are, and the last use, to the minute."""
+    """A client: what its keys allow, which they are, and the last use, to the minute."""
 
     client: str
     scope: ClientScope
@@ -52,14 +50,14 @@ class ClientList(Struct, frozen=True, kw_only=True):
 
 
 class ClientRevoked(Struct, frozen=True, kw_only=True):
-    """A client that is none any more: the fingerprints of its keys, which open nothing."""
+    """A client that is none any more: the fingerprints of its keys, which are no longer valid."""
 
     client: str
     fingerprints: list[str]
 
 
 class ClientGroup(Group):
-    """Clients: programs that use this space over a network, each with a key that opens only what it should."""
+    """Clients: programs that use this space over a network, each with a key of its own."""
 
     name = "clients"
 
@@ -71,14 +69,14 @@ class ClientGroup(Group):
     def create(
         self,
         client: ClientName,
-        scope: Annotated[ClientScope, Meta(description="What the key opens.")] = READER,
+        scope: Annotated[ClientScope, Meta(description="What the key allows.")] = READER,
         until_ms: Until = None,
     ) -> ClientKeyIssued:
         """Create a client of the open space and show its key, once.
 
-        The key opens the open space alone, and no more of it than the access of whoever creates it. It is 256 bits
-        behind the prefix `mun_`, with a checksum at its end. The store keeps a digest of it, and the fingerprint that
-        lists and logs name it by. Raises `client.exists`, `request.invalid` and `access.denied`.
+        The key is valid for the open space alone, and allows no more than its creator may do. It is 256 bits behind the
+        prefix `mun_`, with a checksum at its end. The store keeps a digest of it, and the fingerprint that lists and
+        logs show in its place. Raises `client.exists`, `request.invalid` and `access.denied`.
         """
         check_name(client, at="client")
         check_scope(scope)
@@ -110,11 +108,11 @@ class ClientGroup(Group):
         client: ClientName,
         overlap_ms: Annotated[
             int,
-            Meta(description="How long the former key still opens what it did. 0: it stops at once.", extra=DURATION),
+            Meta(description="How long the old key stays valid. 0: not at all.", extra=DURATION),
         ] = 0,
         until_ms: Until = None,
     ) -> ClientKeyIssued:
-        """Give a client a new key and show it, once; the former key stops at once unless an overlap is given.
+        """Give a client a new key and show it, once; the old key stops at once unless an overlap is given.
 
         An overlap is at most 30 days, and a second rotation ends it. Raises `client.missing`, `request.invalid` and
         `access.denied`.

@@ -22,7 +22,7 @@ from muniment.transports.mcp.editors import CLIENTS, RULE_FILES, RULES, config_o
 HELP = """Serve this store over MCP, on standard input and output.
 
 Desktop clients and editors start this command themselves: --print-config prints what to put into their configuration.
-With a client key in MUNIMENT_CLIENT_KEY the tools do what that key opens, else what you may do yourself."""
+With a client key in MUNIMENT_CLIENT_KEY the tools do what that key allows, else what you may do yourself."""
 KEY = "MUNIMENT_CLIENT_KEY"
 
 

@@ -25,11 +25,11 @@ from muniment.transports.cli.store_options import StoreOptions, door_options
 
 HELP = """Serve this store over HTTP, to programs that have a client key.
 
-Every operation is at /v1/GROUP/VERB, as /openapi.json describes. A client key (`muniment clients create NAME`) opens
-one space, and what its scope names. Only this machine reaches the server; other machines need --allow-remote, and TLS
-or a proxy."""
+Operations are at /v1/GROUP/VERB, as /openapi.json describes; those that take a path on this machine are not served. A
+client key (`muniment clients create NAME`) is valid for one space, and allows what its scope names. The server listens
+on this machine only; for other machines use --allow-remote, with TLS or behind a proxy."""
 NEEDED = ("starlette", "uvicorn")
-NO_CLIENTS = "No client has a key to this space yet. Create one: muniment clients create NAME"
+NO_CLIENTS = "This space has no clients yet. Create one: muniment clients create NAME"
 TALK = "parcel-7"
 DEMO = """A throw-away store with one conversation. Try in another terminal:
 

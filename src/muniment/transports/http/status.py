@@ -20,12 +20,12 @@ STATUS_OF_CODE: dict[str, int] = {
 }
 MEANINGS: dict[int, str] = {
     400: "The request is invalid.",
-    401: "No client key, or one that opens nothing.",
-    403: "The key does not open this.",
-    404: "There is nothing of this name, as far as the key can see.",
+    401: "Missing or invalid client key.",
+    403: "The key does not allow this.",
+    404: "Not found, or not visible to this key.",
     409: "The request contradicts what the store holds.",
-    413: "Over a limit.",
-    429: "Too many requests of this client.",
+    413: "Limit exceeded.",
+    429: "Too many requests from this client.",
     500: "The store failed a check.",
     503: "Try again later.",
     507: "The disk is full.",

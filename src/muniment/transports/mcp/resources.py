@@ -28,7 +28,7 @@ def listed() -> list[types.Resource]:
         )
         for topic in TOPICS
     ]
-    can = types.Resource(uri=f"{SCHEME}capabilities", name="capabilities", title="What this key opens", mime_type=JSON)
+    can = types.Resource(uri=f"{SCHEME}capabilities", name="capabilities", title="What this key allows", mime_type=JSON)
     return [can, *pages]
 
 
