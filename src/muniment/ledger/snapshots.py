@@ -102,7 +102,7 @@ class Snapshots:
     def names(self) -> set[str]:
         """Return the names of the snapshots that there are."""
         begin, end = len(self._prefix), -len(SUFFIX)
-        return {path.name[begin:end] for path in self._directory.glob(f"{self._prefix}*{SUFFIX}")}
+        return {path.name[begin:end] for path in self._paths(SUFFIX)}
 
     def unlock(self, name: str) -> SnapshotKey | None:
         """Return the key of a snapshot while the space key is in force; None when nothing opens it any more."""
@@ -154,14 +154,21 @@ class Snapshots:
 
     def clear(self) -> None:
         """Remove all snapshots, unfinished ones too."""
-        for suffix in (SUFFIX, WAITING):
-            for path in self._directory.glob(f"{self._prefix}*{suffix}"):
-                _unlink(path)
+        for path in self._paths(SUFFIX, WAITING):
+            _unlink(path)
 
     def tidy(self) -> None:
         """Remove what interrupted writers left."""
-        for path in self._directory.glob(f"{self._prefix}*{WAITING}"):
+        for path in self._paths(WAITING):
             _unlink(path)
+
+    def _paths(self, *suffixes: str) -> list[Path]:
+        """Return the files with one of these endings; none where there is no directory, or it cannot be read."""
+        try:
+            names = os.listdir(self._directory)  # noqa: PTH208 - no interrupt leaves it open, as it would `Path.glob`
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            return []
+        return [self._directory / name for name in names if name.startswith(self._prefix) and name.endswith(suffixes)]
 
     def _unlocked(self, file: BinaryIO) -> SnapshotKey:
         line = _line(file)
