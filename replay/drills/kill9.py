@@ -43,9 +43,7 @@ class Victim:
     def __init__(self, directory: Path, name: str, *, hasty: bool) -> None:
         self.acknowledged: Acknowledged = {}
         self.is_working = threading.Event()
-        self._process = load.start(
-            directory, name, turns=ENDLESS, threads=THREADS, kind=load.Kind.HASTY if hasty else load.Kind.HONEST
-        )
+        self._process = load.start(directory, name, turns=ENDLESS, threads=THREADS, hasty=hasty)
         self._ear = threading.Thread(target=self._listen)
         self._ear.start()
 

@@ -35,18 +35,11 @@ class Step(StrEnum):
     FORGOTTEN = "forgotten"
 
 
-class Kind(StrEnum):
-    """How a process works: it acknowledges what is done, or what it will do; or it does so and forgets nothing."""
-
-    HONEST = "honest"
-    HASTY = "hasty"
-    KEEPING = "keeping"
-
-
 def start(
-    directory: Path, conversation: str, *, turns: int, threads: int = 1, kind: Kind = Kind.HONEST
+    directory: Path, conversation: str, *, turns: int, threads: int = 1, hasty: bool = False
 ) -> subprocess.Popen[bytes]:
     """Start a process that commits to the store in a directory; `turns` for each of its threads."""
+    kind = "hasty" if hasty else "honest"
     return subprocess.Popen(
         [
             sys.executable,
@@ -67,15 +60,14 @@ def start(
     )
 
 
-def _commit(runtime: Runtime, conversation: str, turns: int, kind: Kind) -> None:
-    hasty = kind is Kind.HASTY
+def _commit(runtime: Runtime, conversation: str, turns: int, *, hasty: bool) -> None:
     words = Words(small=True)
     for number in range(1, turns + 1):
         turn = words.turn(conversation, number, characters=CHARACTERS)
         steps: list[tuple[Step, Callable[[], object]]] = [(Step.TURN, partial(runtime.transcripts.commit, turn))]
         if is_remembered(number):
             steps.append((Step.ITEM, partial(remember, runtime, conversation, number)))
-        if is_forgotten(number) and kind is not Kind.KEEPING:
+        if is_forgotten(number):
             steps.append((Step.FORGOTTEN, partial(forget, runtime, conversation, number)))
         for step, do in steps:
             if hasty:
@@ -102,7 +94,7 @@ def main() -> int:
     try:
         with opened(Path(directory)) as runtime, ThreadPoolExecutor(int(threads)) as pool:
             jobs = [
-                pool.submit(_commit, runtime, f"{conversation}.{thread}", int(turns), Kind(kind))
+                pool.submit(_commit, runtime, f"{conversation}.{thread}", int(turns), hasty=kind == "hasty")
                 for thread in range(int(threads))
             ]
             for job in jobs:

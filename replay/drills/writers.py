@@ -1,7 +1,4 @@
-"""Many processes append to one store at once, turns and memory: nobody is turned away, nothing is lost.
-
-Nobody forgets here. What erasures of several processes at once come to is not drilled yet.
-"""
+"""Many processes append to one store at once, turns and memory: nobody is turned away, nothing is lost."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from pathlib import Path
 from muniment.errors import MunimentError
 from replay.drills import load
 from replay.drills.outcome import Outcome
-from replay.drills.remembering import REMEMBERED_EVERY, items_of, wrong_with
+from replay.drills.remembering import FORGOTTEN_EVERY, REMEMBERED_EVERY, items_of, wrong_with
 from replay.stores import opened, turns_of
 
 WRITERS = 8
@@ -28,9 +25,7 @@ def writers(count: int | None, seed: int) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="muniment-writers-") as scratch:
         directory = Path(scratch)
         opened(directory).close()
-        processes = [
-            load.start(directory, f"writer {place}", turns=turns, kind=load.Kind.KEEPING) for place in range(WRITERS)
-        ]
+        processes = [load.start(directory, f"writer {place}", turns=turns) for place in range(WRITERS)]
         for process in processes:
             acknowledged, said = process.communicate()
             if process.returncode:
@@ -56,7 +51,8 @@ def _missing(directory: Path, turns: int) -> list[str]:
         with opened(directory) as runtime:
             items = items_of(runtime)
             for place in range(WRITERS):
-                failures += wrong_with(items, f"writer {place}.0", turns - turns % REMEMBERED_EVERY, 0)
+                remembered, forgotten = (turns - turns % every for every in (REMEMBERED_EVERY, FORGOTTEN_EVERY))
+                failures += wrong_with(items, f"writer {place}.0", remembered, forgotten)
                 present = turns_of(runtime, f"writer {place}.0")
                 if present != [f"turn-{number}" for number in range(1, turns + 1)]:
                     failures.append(f"{turns - len(present)} turns are gone, or their order")
