@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 import muniment
-from muniment.errors import MunimentError, RolledBack, SpaceErased, StoreFault
+from muniment.errors import MunimentError, NotAuthenticated, RolledBack, SpaceErased, StoreFault
 from muniment.events.changes import Transition
 from muniment.events.identity import SpaceName
 from muniment.evidence.pin import FilePin
@@ -21,6 +21,7 @@ from muniment.kernel.sources import seeded_sources
 from muniment.operations.lifecycle.scope import Scope
 from muniment.runtime.open import open_without_key
 from muniment.runtime.runtime import Runtime
+from muniment.space.clients import Clients
 from muniment.space.options import Options
 from tests.log.worlds import Disk
 from tests.runtime.custody import (
@@ -102,6 +103,36 @@ def test_other_spaces_of_the_store_go_on(lasting: FileWorld, tmp_path: Path) -> 
         assert again.transcripts.commit(plain_turn(1)).committed
     lasting._open_again = lambda _times: muniment.open(lasting.store, keys=uri, options=options)
     lasting.reopened()
+
+
+def test_the_clients_of_an_erased_space_go_with_it(lasting: FileWorld) -> None:
+    """Those of other spaces stay; the receipt counts them; their names may be used again."""
+    with open_store(lasting.home, "second", space="second") as second:
+        key = second.clients.create("desk").key
+        kept = lasting.runtime.clients.create("clerk").key
+        report = second.lifecycle.erase(Scope(whole_space=SpaceName("second")), "why", "who")
+    assert report.receipt is not None
+    assert "1 revoked, with their keys and names" in [place.done for place in report.receipt.places]
+    with pytest.raises(NotAuthenticated):
+        lasting.runtime.client_of(key)
+    assert lasting.runtime.client_of(kept).name == "clerk"
+    assert lasting.runtime.clients.create("desk").client == "desk"
+
+
+def test_a_key_whose_space_was_erased_by_a_process_that_was_killed_opens_nothing(
+    lasting: FileWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first use finds out, and the client is forgotten then: it opens no later space of that name."""
+    with open_store(lasting.home, "second", space="second") as second:
+        key = second.clients.create("desk").key
+        with monkeypatch.context() as killed:
+            killed.setattr(Clients, "forget_space", lambda *_: 0)
+            second.lifecycle.erase(Scope(whole_space=SpaceName("second")), "why", "who")
+    client = lasting.runtime.client_of(key)
+    with pytest.raises(NotAuthenticated):
+        lasting.runtime.as_client(client)
+    with pytest.raises(NotAuthenticated):
+        lasting.runtime.client_of(key)
 
 
 @pytest.mark.parametrize("scope", [turn(1), talk("third"), of("nobody"), EVERYTHING], ids=range(4))

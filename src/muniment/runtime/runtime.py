@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from muniment.declaration.operation import Group
 from muniment.declaration.session import Session
-from muniment.errors import KeyUnavailable
+from muniment.errors import KeyUnavailable, NotAuthenticated, SpaceErased
 from muniment.events.identity import SpaceName, check_name
 from muniment.governance.access import Access, Effect
 from muniment.kernel.one_process import NeverPickled
@@ -114,11 +114,16 @@ class Runtime(NeverPickled):
     def as_client(self, client: Client) -> Runtime:
         """Return a runtime on the space of a client, with the rights that it has and this runtime has, too.
 
-        Closing the runtime that this returns leaves the store open.
+        Closing the runtime that this returns leaves the store open. Raises `access.not_authenticated` when the space
+        was erased.
         """
         session = self._session
         access = session.access.narrowed(client.scope.access())
-        opened = session.store.space(client.space, create=False)
+        try:
+            opened = session.store.space(client.space, create=False)
+        except SpaceErased:  # by a process that was killed before it revoked the clients
+            Clients(session.store).forget_space(client.space)
+            raise NotAuthenticated(problem="unknown_key") from None
         return Runtime(replace(session, opened=opened, access=access, client=client.name, window=True))
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ does not list the key any more.
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 from collections.abc import Callable
 
@@ -101,6 +102,14 @@ class Clients:
         """Let the keys of a client open nothing any more, and forget the client. Raises `ClientMissing`."""
         before, _ = self._changed(name, space, lambda _: None)
         return before
+
+    def forget_space(self, space: SpaceName) -> int:
+        """Revoke all clients of a space that was erased; return how many there were."""
+        clients = self.listed(space)
+        for client in clients:
+            with contextlib.suppress(ClientMissing):  # another process came first
+                self.revoke(client.name, space)
+        return len(clients)
 
     def listed(self, space: SpaceName) -> list[Client]:
         """Return the clients of a space by their names."""

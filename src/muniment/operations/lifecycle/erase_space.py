@@ -3,7 +3,8 @@
 1. In one transaction: everything sealed is removed, cells and keys, and the last event is appended (`space.erased`);
    from then on the log takes no events from any process. The head is signed.
 2. The chunks of attachments are removed, and the write-ahead log is emptied; the final checkpoint is pinned.
-3. All keys of the space are destroyed in `keys.json`: the space key, the index key, by which names were found, the
+3. Its clients are revoked, and forgotten.
+4. All keys of the space are destroyed in `keys.json`: the space key, the index key, by which names were found, the
    signing key, and the name. Headers, tree and checkpoints stay, so that the audit and everything that was handed out
    before still verify.
 
@@ -31,6 +32,7 @@ from muniment.operations.lifecycle.refusals import append_space_refusal
 from muniment.operations.lifecycle.report import ErasedPlace, ErasureReceipt, HoldInForce, LifecycleReport
 from muniment.operations.lifecycle.reporting import Reporting
 from muniment.operations.lifecycle.scope import Scope
+from muniment.space.clients import Clients
 from muniment.space.space import Space
 
 if TYPE_CHECKING:
@@ -78,7 +80,8 @@ def erase_space(session: Session, request: LifecycleRequest) -> LifecycleReport:
     position = space.with_reserve(lambda: space.ledger.transact(plan))
     if position is None:
         return report
-    receipt = _receipt(space, position, report.affected_turns, *space.destroy_keys())
+    clients = Clients(session.store).forget_space(SpaceName(space.name))
+    receipt = _receipt(space, position, report.affected_turns, clients, *space.destroy_keys())
     return replace(report, changed=True, position=position, receipt=receipt)
 
 
@@ -112,7 +115,7 @@ def _judged(space: Space, reader: Reader, now_ms: int) -> SpaceJudgements:
     return SpaceJudgements(guard, judged, holds)
 
 
-def _receipt(space: Space, position: int, erased: int, chunks: int, scrub: ScrubReport) -> ErasureReceipt:
+def _receipt(space: Space, position: int, erased: int, clients: int, chunks: int, scrub: ScrubReport) -> ErasureReceipt:
     with space.ledger.reader() as reader:
         signed = reader.latest_checkpoint()
         assert signed is not None, "it was signed with the event"
@@ -128,6 +131,7 @@ def _receipt(space: Space, position: int, erased: int, chunks: int, scrub: Scrub
             ErasedPlace(place="envelopes of all events", done="removed, freed pages overwritten"),
             *chunks_place(chunks),
             ErasedPlace(place="write-ahead log", done=f"emptied, {scrub.wal_bytes} bytes left"),
+            *([ErasedPlace(place="clients", done=f"{clients} revoked, with their keys and names")] if clients else []),
             ErasedPlace(place="space key", done="every version destroyed"),
             ErasedPlace(place="index key", done="destroyed: no name leads anywhere, no digest can be tried"),
             ErasedPlace(place="signing key and name of the space", done="destroyed"),
