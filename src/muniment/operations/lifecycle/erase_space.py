@@ -24,7 +24,6 @@ from muniment.events.identity import SpaceName
 from muniment.events.records import EventKind, SpaceErasure
 from muniment.governance.access import Effect
 from muniment.ledger.drafts import Change
-from muniment.log.port import Reader, ScrubReport
 from muniment.operations.approvals.gate import GuardedAct, GuardedRequest
 from muniment.operations.lifecycle.guard import Guard, Judgements
 from muniment.operations.lifecycle.receipt import OUTSIDE, chunks_place, event_proof
@@ -37,6 +36,7 @@ from muniment.space.space import Space
 
 if TYPE_CHECKING:
     from muniment.ledger.ledger import Writer
+    from muniment.log.port import Reader, ScrubReport
 
 
 class SpaceJudgements(NamedTuple):
