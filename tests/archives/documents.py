@@ -73,7 +73,8 @@ def rooted(told: list[bytes]) -> list[bytes]:
     root, tally = parse_root(told[0]), Tally()
     for line in told[1:]:
         tally.take(line)
-    return [line_of(tally.root(root.scope, root.private, has_memory=root.notebooks is not None)), *told[1:]]
+    says = {"has_memory": root.notebooks is not None, "has_registries": root.registries is not None}
+    return [line_of(tally.root(root.scope, root.private, **says)), *told[1:]]
 
 
 def changed(line: bytes, **change: object) -> bytes:

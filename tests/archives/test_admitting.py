@@ -135,7 +135,7 @@ def chat_of(archive: Path) -> Path:
     told = lines_of(archive)
     start = line_where(told, b'"conversation":"talk"')
     scope = {"kind": "conversation", "channel": "default", "conversation": TALK}
-    return seal(archive, rooted([changed(told[0], scope=scope, notebooks=None), *told[start:]]))
+    return seal(archive, rooted([changed(told[0], scope=scope, notebooks=None, registries=None), *told[start:]]))
 
 
 def test_names_that_are_made_to_lead_back_to_what_was_replaced_are_found_out(archive: Path, target: FileWorld) -> None:

@@ -136,6 +136,7 @@ def test_the_archive_that_the_faults_are_put_into_is_sound(archive: Path, target
         "private": "include",
         "documents": 2,
         "notebooks": 0,
+        "registries": 0,
         "events": len(told) - 1,
         "bytes": sum(map(len, told[1:])),
         "digest": hashlib.sha256(b"".join(told[1:])).hexdigest(),
@@ -146,7 +147,7 @@ def test_the_archive_that_the_faults_are_put_into_is_sound(archive: Path, target
 def shared(archive: Path) -> ArchiveScope:
     """Make the archive one of the shared part; its conversations are of one subject all the same."""
     told = lines_of(archive)
-    seal(archive, [changed(told[0], scope={"kind": "shared"}, notebooks=None), *told[1:]])
+    seal(archive, [changed(told[0], scope={"kind": "shared"}, notebooks=None, registries=None), *told[1:]])
     return SHARED
 
 
@@ -182,12 +183,15 @@ def test_an_archive_comes_in_under_its_own_policy_alone(archive: Path, target: F
         target.runtime.archives.import_(str(archive), ADA, PrivateMaterial.EXCLUDE)
     assert refused.value.problem == "other_policy"
     told = lines_of(archive)
-    seal(archive, rooted([changed(told[0], private="exclude", notebooks=None), *told[1:]]))
+    seal(archive, rooted([changed(told[0], private="exclude", notebooks=None, registries=None), *told[1:]]))
     with pytest.raises(ArchiveRefused) as refused:
         target.runtime.archives.import_(str(archive), ADA, PrivateMaterial.EXCLUDE)
     assert refused.value.problem in {"content", "foreign_kind"}
     place = line_where(told, b'"turn-2"')
-    seal(archive, rooted([changed(told[0], private="exclude", notebooks=None), told[place - 3], told[place]]))
+    seal(
+        archive,
+        rooted([changed(told[0], private="exclude", notebooks=None, registries=None), told[place - 3], told[place]]),
+    )
     with pytest.raises(ArchiveRefused):
         target.runtime.archives.import_(str(archive), ADA, PrivateMaterial.EXCLUDE)
 
@@ -198,7 +202,10 @@ def test_a_chat_s_archive_holds_that_chat(archive: Path, target: FileWorld) -> N
         archive,
         [
             changed(
-                told[0], scope={"kind": "conversation", "channel": "default", "conversation": TALK}, notebooks=None
+                told[0],
+                scope={"kind": "conversation", "channel": "default", "conversation": TALK},
+                notebooks=None,
+                registries=None,
             ),
             *told[1:],
         ],

@@ -14,7 +14,13 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from muniment.errors import InvalidInput, LimitExceeded
-from muniment.events.tool_registries import RegisteredTool, RegistryContent, RegistryRecord, RegistryScope
+from muniment.events.tool_registries import (
+    RegisteredTool,
+    RegistryContent,
+    RegistryRecord,
+    RegistryScope,
+    ToolsRegistered,
+)
 
 ID_CHARS_MAX = 256
 FINGERPRINT_CHARS_MAX = 128
@@ -181,6 +187,33 @@ def tools_of(snapshot: RegistrySnapshot) -> list[RegisteredTool]:
 def content_of(snapshot: RegistrySnapshot) -> RegistryContent:
     """Return what people wrote in a snapshot."""
     return RegistryContent(names=[tool.display_name for tool in _in_order(snapshot)], note=snapshot.note)
+
+
+def snapshot_of(registered: ToolsRegistered, content: RegistryContent) -> RegistrySnapshot:
+    """Return the snapshot that is recorded in this way."""
+    record = registered.registry
+    return RegistrySnapshot(
+        registry=record.registry,
+        namespace=record.namespace,
+        owner=record.owner,
+        fingerprint=record.fingerprint,
+        tools=[
+            ToolDescription(
+                tool=tool.tool,
+                schema_fingerprint=tool.schema_fingerprint,
+                display_name=name,
+                version=tool.version,
+                descriptor_fingerprint=tool.descriptor_fingerprint,
+                permissions=tool.permissions,
+                risks=tool.risks,
+                groups=tool.groups,
+                disabled=tool.disabled,
+            )
+            for tool, name in zip(registered.tools, content.names, strict=True)
+        ],
+        scope=record.scope,
+        note=content.note,
+    )
 
 
 def _in_order(snapshot: RegistrySnapshot) -> Iterator[ToolDescription]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from muniment.errors import Corrupt, KeyMissing
-from muniment.events.changes import Transition
+from muniment.events.changes import REPLACED, Transition
 from muniment.events.records import EventKind
 from muniment.events.tool_registries import ToolsRegistered, ToolsRemoved
 from muniment.ledger.ledger import Ledger
@@ -19,19 +19,24 @@ from muniment.projections.registry_names import registry_of
 REGISTRY_KINDS = (EventKind.TOOLS_REGISTERED, EventKind.TOOLS_REMOVED)
 
 
-def erased_registries(ledger: Ledger, reader: Reader) -> dict[str, int]:
-    """Return the registries whose words were erased, with the position of the last removal that did so."""
+def erased_registries(ledger: Ledger, reader: Reader, *, asked_for: bool = False) -> dict[str, int]:
+    """Return the registries whose words were erased, with the position of the last removal that did so.
+
+    `asked_for`: without those that an archive took the place of.
+    """
     erased: dict[str, int] = {}
     for row in reader.of_kind(EventKind.TOOLS_REMOVED):
-        registry = _named(ledger, row) if ledger.header(row)[0].reason == Transition.ERASE else None
+        header, _ = ledger.header(row)
+        is_one = header.reason == Transition.ERASE and not (asked_for and REPLACED in header.refs)
+        registry = _named(ledger, row) if is_one else None
         if registry is not None:
             erased[registry] = row.position
     return erased
 
 
-def lost_with_registries(ledger: Ledger, reader: Reader) -> Iterator[int]:
+def lost_with_registries(ledger: Ledger, reader: Reader, *, asked_for: bool = False) -> Iterator[int]:
     """Yield the positions of the events whose words are gone with a registry."""
-    erased = erased_registries(ledger, reader)
+    erased = erased_registries(ledger, reader, asked_for=asked_for)
     for kind in REGISTRY_KINDS if erased else ():
         for row in reader.of_kind(kind):
             if _is_before(ledger, row, erased):

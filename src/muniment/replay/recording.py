@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from muniment.declaration.session import Session
 from muniment.governance.access import Effect
+from muniment.governance.limits import Limits
 from muniment.governance.views import View
 from muniment.kernel.sources import SeededEntropy
 from muniment.replay.filling import filled
@@ -49,6 +50,7 @@ def record(session: Session, name: str, seed: str) -> tuple[bytes, RecordingRepo
         id=name,
         subject="A history with the shape of a live space.",
         seeds=Seeds(root=seed, signing=seed, entropy=seed, ids=seed),
+        limits=Limits(items_max=session.space.limits.items_max),
     )
     parsed = parse_fixture(fixture_bytes(header, commands))
     store = StoreKind.MEMORY

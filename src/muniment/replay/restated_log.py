@@ -13,15 +13,16 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from muniment.errors import Corrupt, KeyMissing
-from muniment.events.changes import Custody, PolicySet, TurnLifecycle, TurnRedacted, span_of
+from muniment.events.changes import WITH_MEMORY, Custody, PolicySet, Transition, TurnLifecycle, TurnRedacted, span_of
 from muniment.events.disclosures import ContentExported, ContentRevealed, ExportWay
+from muniment.events.identity import named_message
 from muniment.events.records import (
     AliasRecorded,
     ConversationOpened,
@@ -33,12 +34,12 @@ from muniment.events.records import (
     SpaceOpened,
     TurnMeta,
 )
-from muniment.events.references import RefDerived
-from muniment.evidence.header import Header
+from muniment.events.references import RefDerived, SourceEvidence
 from muniment.evidence.verifier import open_announcement
-from muniment.ledger.ledger import SPACE_STREAM, OpenedEvent
-from muniment.log.port import SealedRow
+from muniment.ledger.ledger import SPACE_STREAM
 from muniment.replay.fixture import Command, HarnessCommand, Timing
+from muniment.replay.live_event import LiveEvent
+from muniment.replay.restated_memory import RestatedMemory, Surroundings
 from muniment.replay.restating import restated_attribute, restated_turn
 from muniment.replay.synthetic import Synthetic
 from muniment.space.space import Space
@@ -46,14 +47,6 @@ from muniment.space.space import Space
 EXPECT_FIRST = 100  # commands before the first measurement; then twice as many each time, as each reads everything
 START_MS = Timing().start_ms
 PART_EVENTS = 1000  # read in one snapshot
-
-
-class LiveEvent(NamedTuple):
-    """An event of the live log, opened."""
-
-    row: SealedRow
-    header: Header
-    opened: OpenedEvent
 
 
 class RestatedLog:
@@ -67,7 +60,12 @@ class RestatedLog:
         self._names: dict[int, dict[str, str]] = {}  # of a stream
         self._turns: dict[int, list[bool]] = {}  # of a stream: whether the words were still there
         self._chat: dict[int, str] = {}  # an alias that the next turn of a stream brings
+        self._streams: dict[tuple[str, str], int] = {}  # of a conversation, by channel and id
+        self._sequences: dict[tuple[int, str], int] = {}  # of a turn, by stream and id
         self._first_ms: int | None = None
+        self._memory = RestatedMemory(
+            space, words, Surroundings(self._moved, self._sources, self._conversation, self.left_out)
+        )
         self._say: dict[type[Any], Callable[[LiveEvent, Any], Iterator[Command]]] = {
             SpaceOpened: self._nothing,
             ConversationOpened: self._opened,
@@ -86,7 +84,7 @@ class RestatedLog:
 
     def commands(self) -> Iterator[Command]:
         """Yield the commands of the fixture."""
-        said = itertools.chain.from_iterable(self._of(event) for event in self._log())
+        said = itertools.chain(itertools.chain.from_iterable(map(self._of, self._log())), self._memory.flushed())
         due = EXPECT_FIRST
         for number, command in enumerate(said, start=1):
             yield command
@@ -112,12 +110,14 @@ class RestatedLog:
         self.events += 1
         self._first_ms = event.row.time if self._first_ms is None else self._first_ms
         meta = event.opened.meta
-        if event.row.kind == EventKind.ATTR_RECORDED:
-            commands = self._annotated(event, meta)
+        if self._memory.takes(event):
+            commands = self._memory.of(event)
+        elif event.row.kind == EventKind.ATTR_RECORDED:
+            commands = itertools.chain(self._memory.flushed(), self._annotated(event, meta))
         else:
-            commands = self._say.get(type(meta), self._left_out)(event, meta)
+            commands = itertools.chain(self._memory.flushed(), self._say.get(type(meta), self._left_out)(event, meta))
         for command in commands:
-            yield replace(command, at_ms=self._moved(event.row.time))
+            yield replace(command, at_ms=self._moved(event.row.time) if command.at_ms is None else command.at_ms)
 
     def _moved(self, time_ms: int) -> int:
         return max(1, START_MS + time_ms - (self._first_ms or 0))
@@ -136,6 +136,7 @@ class RestatedLog:
         channel = "default" if meta.channel == "default" else self._words.name("channel", meta.channel)
         self._names[event.row.stream] = {**names, "channel": channel}
         self._turns[event.row.stream] = []
+        self._streams[meta.channel, meta.conversation] = event.row.stream
         return iter(())
 
     def _alias(self, event: LiveEvent, meta: AliasRecorded) -> Iterator[Command]:
@@ -149,6 +150,7 @@ class RestatedLog:
         except (KeyMissing, Corrupt):  # erased, or gone without having been erased
             content = None
         self._turns[stream].append(content is not None)
+        self._sequences[stream, meta.delivery.turn] = len(self._turns[stream])
         given = restated_turn(self._words, meta, content, self._moved)
         given |= {**self._names[stream], "turn": self._turn_id(stream, len(self._turns[stream]))}
         if stream in self._chat:
@@ -183,18 +185,52 @@ class RestatedLog:
             "reason": self._reason(meta.request.reason),
             "requester": self._words.name("requester", meta.request.requester),
         }
-        if reason == Custody.RELEASE:
+        if reason == Transition.ERASE:
+            self._memory.follows(meta.request)
+        if reason == Transition.ERASE and meta.request.subject is not None:
+            yield from self._memory.erased(meta.request)
+        elif reason == Custody.RELEASE:
             yield _command("lifecycle.release", hold={"$from": f"hold-{refs['hold']}.position"}, **asked)
         elif reason == Custody.HOLD:
             held = _command("lifecycle.hold", scope=self._held(stream, refs, meta.request.subject), **asked)
             yield replace(held, kept_as=f"hold-{event.row.position}")
-        elif "message" in refs:
-            scope = {**self._names[stream], "message": self._message_id(stream, refs)}
-            yield _command("lifecycle.erase", scope=scope, **asked)
+        elif "message" in refs or WITH_MEMORY in refs:
+            along = True if WITH_MEMORY in refs else None
+            for scope in self._scopes(stream, refs):
+                yield _command("lifecycle.erase", scope=scope, with_memory=along, **asked)
         else:
             for turn in self._spanned(stream, refs):
                 given = {"conversation": self._names[stream], "transition": reason, **asked}
                 yield _command("lifecycle.request", **(given if turn is None else {**given, "turn": turn}))
+
+    def _scopes(self, stream: int, refs: dict[str, int]) -> Iterator[dict[str, str]]:
+        """Yield what an erasure is about: a message, or turns."""
+        if "message" in refs:
+            yield {**self._names[stream], "message": self._message_id(stream, refs)}
+            return
+        for turn in self._spanned(stream, refs):
+            yield self._names[stream] if turn is None else {**self._names[stream], "turn": turn}
+
+    def _sources(self, evidence: Iterable[SourceEvidence]) -> list[dict[str, Any]]:
+        """Return the turns of this log that evidence names, as requests name them."""
+        found: list[dict[str, Any]] = []
+        for source in evidence:
+            stream = self._streams.get((source.channel, source.conversation), -1)
+            sequence = self._sequences.get((stream, source.turn))
+            if sequence is None:
+                continue
+            told: dict[str, Any] = {"conversation": self._names[stream], "turn": self._turn_id(stream, sequence)}
+            message = None if source.message is None else named_message(source.message)
+            if message is not None:
+                told["message"] = f"{told['turn']}#{message.place}"
+            if told not in found:
+                found.append(told)
+        return found
+
+    def _conversation(self, channel: str, conversation: str) -> dict[str, str]:
+        """Return the names of a conversation; of one that has yet to begin, others."""
+        stream = self._streams.get((channel, conversation), -1)
+        return self._names.get(stream, {"conversation": "conversation-0", "channel": "default"})
 
     def _spanned(self, stream: int, refs: dict[str, int]) -> list[str | None]:
         """Return the turns of a span; none named (one None) when they are all that the conversation has."""

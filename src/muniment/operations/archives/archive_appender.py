@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from muniment.declaration.session import Session
-from muniment.errors import ArchiveConflict
 from muniment.events.archive import ArchiveImport, ArchiveImported, ImportMode
-from muniment.events.identity import Channel, ConversationId, ConversationKey
-from muniment.events.records import ConversationOpened, EventKind
+from muniment.events.records import EventKind
+from muniment.events.tool_registries import ToolsRegistered
 from muniment.ledger.drafts import Change
 from muniment.operations.archives.archive_reader import Checking
 from muniment.operations.archives.document import (
@@ -20,23 +19,26 @@ from muniment.operations.archives.document import (
     DocumentLine,
     NotebookLine,
 )
-from muniment.operations.archives.import_conflicts import here, target_of
+from muniment.operations.archives.import_conflicts import check_present, present_of, target_of
 from muniment.operations.archives.incoming_conversation import IncomingConversation
 from muniment.operations.archives.incoming_events import IncomingEvents
-from muniment.operations.archives.incoming_notebook import IncomingNotebook, notebooks_here
+from muniment.operations.archives.incoming_notebook import IncomingNotebook
+from muniment.operations.archives.incoming_registries import IncomingRegistries
+from muniment.operations.archives.replaced_registries import retire_registries
 from muniment.operations.archives.replacing import Replacing
-from muniment.operations.archives.scopes import conversations
-from muniment.space.space import Space
 
 if TYPE_CHECKING:
+    from muniment.events.identity import ConversationId
     from muniment.ledger.ledger import Writer
+    from muniment.space.space import Space
 
 
 class ArchiveImportReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What an import of an archive did. `first` to `last` are the positions of what came in, absent for nothing.
 
     `erased_turns` and `forgotten_items` of the inserted ones came without their words, because they had been erased or
-    forgotten here. The words of the deleted ones are erased; their events stay.
+    forgotten here; `erased_registries` did not come in, for the same reason. The words of the deleted ones are erased;
+    their events stay.
     """
 
     root: ArchiveRoot
@@ -50,6 +52,9 @@ class ArchiveImportReport(Struct, frozen=True, kw_only=True, omit_defaults=True)
     items_inserted: int = 0
     items_deleted: int = 0
     forgotten_items: int = 0
+    registries_inserted: int = 0
+    registries_deleted: int = 0
+    erased_registries: int = 0
     first: int | None = None
     last: int | None = None
 
@@ -74,6 +79,7 @@ class ArchiveAppender:
         """Retire what is replaced, append the archive, and record the import; its digest is known once it was read."""
         self._retire()
         current: IncomingConversation | IncomingNotebook | None = None
+        registries = IncomingRegistries(self._events)
         done = 0
         for archived in self._check.lines():
             if isinstance(archived, ChunkLine):
@@ -88,6 +94,8 @@ class ArchiveAppender:
                 if current is not None:
                     current.end()
                 current = IncomingNotebook(self._events, archived)
+            elif isinstance(archived.meta, ToolsRegistered):
+                registries.take(archived)
             else:
                 assert current is not None, "an event behind no conversation was refused"
                 current.take(archived)
@@ -98,31 +106,23 @@ class ArchiveAppender:
 
     def _retire(self) -> None:
         """Retire what is here of the scope, or refuse the archive because it is there."""
-        for conversation in conversations(self._space, self._writer.tx, here(self._root.scope, self._into)):
-            if self._mode is ImportMode.BOOTSTRAP:
-                raise ArchiveConflict(at="scope", problem="not_empty")
-            self._events.counts["went"] += 1
-            self._events.counts["turns went"] += self._replacing.retire(conversation.key, conversation.stream)
-        for notebook, head in notebooks_here(self._space, self._writer.tx, self._root):
-            if self._mode is ImportMode.BOOTSTRAP:
-                raise ArchiveConflict(at="scope", problem="not_empty")
-            self._events.counts["items went"] += self._replacing.retire_notebook(notebook, head.stream)
+        present = present_of(self._space, self._writer.tx, self._root, self._into)
+        check_present(self._space, self._writer.tx, present, self._mode)
+        replacing, counts = self._replacing, self._events.counts
+        for conversation in present.conversations:
+            counts["went"] += 1
+            counts["turns went"] += replacing.retire(conversation.key, conversation.stream)
+        for notebook, head in present.notebooks:
+            counts["items went"] += replacing.retire_notebook(notebook, head.stream)
+        counts["registries went"] += retire_registries(self._space, self._writer, present.registries, replacing.request)
 
     def _opened(self, line: DocumentLine) -> IncomingConversation:
-        key = ConversationKey(conversation=ConversationId(line.conversation), channel=Channel(line.channel))
-        target, transcript = target_of(line, self._into), self._space.transcript
-        digest = transcript.conversation_digest(target.channel, target.conversation)
-        if self._writer.find(digest) is not None:
-            raise ArchiveConflict(at="conversation", problem="of_another_scope")
+        key, target = target_of(line, None), target_of(line, self._into)
         fences = self._replacing.fences(key)
         if target != key:
             for turn, more in self._replacing.fences(target).items():
                 fences.setdefault(turn, []).extend(more)
-        names = ConversationOpened(channel=target.channel, conversation=target.conversation)
-        placed = self._events.append(self._events.drafted(EventKind.CONVERSATION_OPENED, line.t, names), None)
-        self._events.claim(digest, placed)
-        self._events.counts["came"] += 1
-        return IncomingConversation(self._events, target, placed.stream, fences)
+        return IncomingConversation(self._events, line, target, fences)
 
     # --- reporting ----------------------------------------------------------------------------------------------------
 
@@ -156,6 +156,9 @@ class ArchiveAppender:
             items_inserted=counts["items"],
             items_deleted=counts["items went"],
             forgotten_items=counts["forgotten"],
+            registries_inserted=counts["registries"],
+            registries_deleted=counts["registries went"],
+            erased_registries=counts["registries erased"],
             position=position,
             first=events.first,
             last=events.last,

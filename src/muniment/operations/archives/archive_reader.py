@@ -2,7 +2,8 @@
 
 What a document must be: canonical line by line, the root equal to what is behind it, names canonical and none twice,
 turns dense, changes about turns and events that are there, words exactly where nothing calls them erased, and every
-conversation within the scope that the root names. What a notebook must be, `archived_notebook` says.
+conversation within the scope that the root names. What a notebook must be, `archived_notebook` says, and what a tool
+registry must be, `registry_lines`.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ from collections.abc import Iterator
 
 from muniment.errors import ArchiveRefused
 from muniment.events.archive import ArchiveScope, PrivateMaterial, ScopeKind
+from muniment.events.tool_registries import ToolsRegistered
 from muniment.operations.archives.archived_conversation import ArchivedEvent, CheckedConversation, check_names
 from muniment.operations.archives.archived_notebook import CheckedNotebook
 from muniment.operations.archives.document import (
     ArchiveRoot,
     ChunkLine,
     DocumentLine,
+    EventLine,
     NotebookLine,
     Tally,
     holds_chunk,
+    holds_registry,
     opens_document,
     opens_notebook,
     parse_chunk,
@@ -28,7 +32,8 @@ from muniment.operations.archives.document import (
     parse_notebook,
     parse_root,
 )
-from muniment.operations.archives.scopes import holds_memory
+from muniment.operations.archives.registry_lines import checked_registry
+from muniment.operations.archives.scopes import holds_memory, holds_registries
 
 ArchivedLine = DocumentLine | NotebookLine | ArchivedEvent
 
@@ -39,12 +44,16 @@ class Checking:
     def __init__(self, source: Iterator[bytes]) -> None:
         self.root: ArchiveRoot = parse_root(next(source, b""))
         self.turns = 0
+        self.registries = 0
         self.items: set[str] = set()  # the ids of memory items
         self._source = source
         self._tally = Tally()
         self._last: tuple[str, str] = ("", "")
-        self._last_plane = ""
-        if self.root.notebooks is not None and not holds_memory(self.root.scope, self.root.private):
+        self._last_plane = self._last_registry = ""
+        part = (self.root.scope, self.root.private)
+        if (self.root.notebooks is not None and not holds_memory(*part)) or (
+            self.root.registries is not None and not holds_registries(*part)
+        ):
             raise ArchiveRefused(at="line 1", problem="foreign_scope")
 
     def events(self) -> Iterator[ArchivedLine]:
@@ -70,6 +79,11 @@ class Checking:
                 notebook = self._next_notebook(parse_notebook(line, number), number)
                 current = CheckedNotebook(notebook, self.items, number)
                 yield notebook
+            elif holds_registry(line):
+                if current is not None:
+                    current.end()
+                current = None
+                yield self._next_registry(parse_event(line, number), number)
             elif current is None:
                 raise ArchiveRefused(at=f"line {number}", problem="no_conversation")
             elif isinstance(current, CheckedNotebook):
@@ -86,14 +100,14 @@ class Checking:
                 yield archived
         if current is not None:
             current.end()
-        has_memory = self.root.notebooks is not None
-        if self._tally.root(self.root.scope, self.root.private, has_memory=has_memory) != self.root:
+        says = {"has_memory": self.root.notebooks is not None, "has_registries": self.root.registries is not None}
+        if self._tally.root(self.root.scope, self.root.private, **says) != self.root:
             raise ArchiveRefused(at="line 1", problem="root")
 
     def _next(self, document: DocumentLine, number: int) -> DocumentLine:
         at, names = f"line {number}", (document.channel, document.conversation)
         check_names(at, *names)
-        if names <= self._last or self._last_plane:
+        if names <= self._last or self._last_plane or self._last_registry:
             raise ArchiveRefused(at=at, problem="order")
         self._last = names
         scope = self.root.scope
@@ -106,10 +120,20 @@ class Checking:
         check_names(at, notebook.subject)
         if self.root.notebooks is None or notebook.subject != self.root.scope.subject:
             raise ArchiveRefused(at=at, problem="foreign_scope")
-        if notebook.plane <= self._last_plane:
+        if notebook.plane <= self._last_plane or self._last_registry:
             raise ArchiveRefused(at=at, problem="order")
         self._last_plane = notebook.plane
         return notebook
+
+    def _next_registry(self, line: EventLine, number: int) -> ArchivedEvent:
+        archived = checked_registry(self.root, line, number)
+        assert isinstance(archived.meta, ToolsRegistered), "a registry has this body"
+        registry = archived.meta.registry.registry
+        if registry <= self._last_registry:
+            raise ArchiveRefused(at=f"line {number}", problem="order")
+        self._last_registry = registry
+        self.registries += 1
+        return archived
 
 
 def check_root(root: ArchiveRoot, scope: ArchiveScope, private: PrivateMaterial) -> None:

@@ -53,18 +53,18 @@ class Archives(Group):
         ],
         scope: Annotated[ArchiveScope, Meta(description="What to export.")],
         private: Annotated[
-            PrivateMaterial, Meta(description="Whether text, aliases, attributes, references and memory are included.")
+            PrivateMaterial, Meta(description="Whether text, aliases, attributes, memory and registries are included.")
         ] = PrivateMaterial.EXCLUDE,
         sealed_by: SealedBy = None,
     ) -> ArchiveReport:
         """Export a part of the open space as an archive: an encrypted file that another space can import.
 
-        `scope` is the part of one subject (its memory, and the conversations whose turns all have this mounted
-        subject), the shared part (all other conversations), or one conversation. Without `private`, text, aliases,
-        attributes, derived references and memory are left out together; turns are then archived like erased ones: who,
-        when and what happened. Messages of soul governance
-        are never exported. Keys are never in an archive. Appends `archive.exported` once the file was read back. The
-        same part gives the same root digest again. Raises `file.taken`, `file.unavailable`, `access.denied` for content
+        `scope` is the part of one subject (its memory, its tool registries, and the conversations whose turns all have
+        this mounted subject), the shared part (all other conversations, and global registries), or one conversation.
+        Without `private`, text, aliases, attributes, derived references, memory and registries are left out together;
+        turns are then archived like erased ones: who, when and what happened. Messages of soul governance are never
+        exported. Keys are never in an archive. Appends `archive.exported` once the file was read back. The same part
+        gives the same root digest again. Raises `file.taken`, `file.unavailable`, `access.denied` for content
         without the raw_owner view.
         """
         return export_archive(self._session, Path(file), scope, private, sealed_by)
@@ -108,13 +108,13 @@ class Archives(Group):
         """Import an archive: all of it in one step, or nothing.
 
         `scope` and `private` must be those of the archive. `bootstrap` requires that the scope is empty here; `restore`
-        replaces it: those conversations are erased, and their names lead to the imported ones. So is the memory of the
-        subject, unless the archive says nothing of memory. `into` gives one conversation another id. Events keep their
+        replaces it: those conversations are erased, and their names lead to the imported ones. So are memory and tool
+        registries, unless the archive says nothing of them. `into` gives one conversation another id. Events keep their
         times and get new keys; other scopes are not touched. What was erased or forgotten here does not come back: it
-        is imported without content. Appends the events of the
-        archive and `archive.imported`. Needs the right to administer as well. Raises `archive.refused` for a file that
-        fails a check or is not the requested one, `archive.conflict` for what blocks the import (a hold or a legal
-        minimum too), `key.wrong`.
+        is imported without content, and a registry not at all. Appends the events of the archive and
+        `archive.imported`. Needs the right to administer as well. Raises `archive.refused` for a file that fails a
+        check or is not the requested one, `archive.conflict` for what blocks the import (a hold or a legal minimum
+        too), `key.wrong`.
         """
         check_into(scope, into)
         with going_back(stream_of(file)) as stream:

@@ -1,4 +1,4 @@
-"""The document of an archive: JSON lines, the root first, then each conversation, then each notebook, and its events.
+"""The document of an archive: JSON lines, the root first, then conversations, notebooks and tool registries.
 
     {"schema":"muniment/archive/1","scope":{...},"private":"include","documents":1,"events":3,"bytes":812,"digest":"..."}
     {"channel":"default","conversation":"talk","t":1700000000000}
@@ -7,14 +7,17 @@
     {"kind":"turn.lifecycle","t":1700000002000,"reason":"mask","refs":{"turn":1},"target":1,"meta":{...}}
     {"subject":"ada","plane":"long_term","t":1700000003000}
     {"kind":"item.recorded","t":1700000003000,"turn":1,"meta":{...},"content":{...}}
+    {"kind":"tools.registered","t":1700000004000,"meta":{...},"content":{...}}
 
 A document is a conversation; conversations come in the order of channel and id. Its line stands for the event that
 opened it, which is its event 1. Notebooks come behind the conversations, in the order of their planes; `notebooks` in
-the root counts them, and is missing from an archive that says nothing of memory (decision 0179). `bytes` and `digest`
-(SHA-256, 64 hexadecimal digits) are those of everything behind the root line, line ends included. The chunks of
-attachments stand before the turn that they belong to, one a line, in the order of its fields; the turn says how large
-they are, and nothing of their roots, which depend on keys. Zeros behind the last line fill the document up, so that the
-size of a file tells little of its content. Bodies are as in `schemas/events`; bytes are base64.
+the root counts them, and is missing from an archive that says nothing of memory (decision 0179). Tool registries come
+behind both, in the order of their ids, each with its last snapshot, whose number is 1; `registries` in the root counts
+them in the same way (decision 0192). `bytes` and `digest` (SHA-256, 64 hexadecimal digits) are those of everything
+behind the root line, line ends included. The chunks of attachments stand before the turn that they belong to, one a
+line, in the order of its fields; the turn says how large they are, and nothing of their roots, which depend on keys.
+Zeros behind the last line fill the document up, so that the size of a file tells little of its content. Bodies are as
+in `schemas/events`; bytes are base64.
 Nothing that depends on keys or places is in it: no positions, leaves, salts or keyed digests. A reference to a position
 in the same stream is the number of that event in the conversation; a derived reference has neither the name of the
 space nor a digest of leaves, and the evidence of an item no name of the space. So the same part of a space gives the
@@ -72,13 +75,17 @@ Number = Annotated[int, Meta(ge=1, le=2**53 - 1)]
 
 
 class ArchiveRoot(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What an archive says of itself in its first line. Without `notebooks` it says nothing of memory."""
+    """What an archive says of itself in its first line.
+
+    Without `notebooks` it says nothing of memory, and without `registries` nothing of tool registries.
+    """
 
     schema: str
     scope: ArchiveScope
     private: PrivateMaterial
     documents: Count
     notebooks: Count | None = None
+    registries: Count | None = None
     events: Count
     bytes: Count
     digest: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
@@ -101,7 +108,7 @@ class NotebookLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class EventLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """An event of a conversation or notebook.
+    """An event of a conversation or notebook, or a tool registry.
 
     `turn` is the sequence of a turn or the number of an item, `target` that of the one that it speaks of.
     """
@@ -153,6 +160,7 @@ class Tally:
         self._hash: Hash = hashlib.sha256()
         self.documents = 0
         self.notebooks = 0
+        self.registries = 0
         self.events = 0
         self.bytes = 0
 
@@ -162,16 +170,20 @@ class Tally:
         self.bytes += len(line)
         self.documents += opens_document(line)
         self.notebooks += opens_notebook(line)
+        self.registries += holds_registry(line)
         self.events += not holds_chunk(line)
 
-    def root(self, scope: ArchiveScope, private: PrivateMaterial, *, has_memory: bool) -> ArchiveRoot:
-        """Return the root over what was counted; `has_memory`: of an archive that says something of memory."""
+    def root(
+        self, scope: ArchiveScope, private: PrivateMaterial, *, has_memory: bool, has_registries: bool
+    ) -> ArchiveRoot:
+        """Return the root over what was counted, of an archive that says something of memory, and of registries."""
         return ArchiveRoot(
             schema=SCHEMA,
             scope=scope,
             private=private,
             documents=self.documents,
             notebooks=self.notebooks if has_memory else None,
+            registries=self.registries if has_registries else None,
             events=self.events,
             bytes=self.bytes,
             digest=self._hash.hexdigest(),
@@ -186,6 +198,11 @@ def opens_document(line: bytes) -> bool:
 def opens_notebook(line: bytes) -> bool:
     """Tell whether a line is that of a notebook."""
     return line.startswith(b'{"subject":')
+
+
+def holds_registry(line: bytes) -> bool:
+    """Tell whether a line is that of a tool registry."""
+    return line.startswith(b'{"kind":"tools.registered"')
 
 
 def holds_chunk(line: bytes) -> bool:

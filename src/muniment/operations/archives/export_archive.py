@@ -1,12 +1,11 @@
-"""Writing an archive: one conversation or notebook after the other into a sealed spool, then root and spool.
+"""Writing an archive: the lines of a part of a space into a sealed spool, then root and spool.
 
-Each of them is one snapshot of the log, so that an erasure waits for no more than one. The document is read back
-and checked like any that comes in before it gets its name; before that, an event says that it was written.
+The document is read back and checked like any that comes in before it gets its name; before that, an event says that it
+was written.
 """
 
 from __future__ import annotations
 
-from itertools import chain
 from pathlib import Path
 
 from msgspec import Struct
@@ -19,24 +18,20 @@ from muniment.events.archive import ArchiveExport, ArchiveExported, ArchiveScope
 from muniment.events.records import EventKind
 from muniment.governance.views import View
 from muniment.ledger.drafts import Change
-from muniment.operations.archives.archive_lines import ConversationLines
 from muniment.operations.archives.archive_reader import Checking
 from muniment.operations.archives.document import (
     CONTEXT,
     PIECE_BYTES,
     ArchiveRoot,
-    ChunkLine,
-    DocumentLine,
-    EventLine,
     HashedFile,
     Tally,
     line_of,
     opened_document,
     padding,
 )
-from muniment.operations.archives.notebook_lines import notebook_lines
-from muniment.operations.archives.omissions import ArchiveOmissions, LeftOutContent, OmissionReason
-from muniment.operations.archives.scopes import checked, conversations, holds_memory, notebooks_of
+from muniment.operations.archives.omissions import LeftOutContent
+from muniment.operations.archives.scope_part import ScopePart
+from muniment.operations.archives.scopes import checked
 from muniment.operations.outfile import OutFile, outside, reading
 
 SPOOL_CONTEXT = b"muniment/archive/spool"
@@ -45,13 +40,14 @@ SPOOL_CONTEXT = b"muniment/archive/spool"
 class ArchiveReport(Struct, frozen=True, kw_only=True):
     """An archive that was written and read back. `position` is that of the event that says so.
 
-    `items` counts memory items. `left_out` counts turns whose content is not in it, messages of them and of others, and
-    items without their words, by reason.
+    `items` counts memory items, `registries` tool registries. `left_out` counts turns whose content is not in it,
+    messages of them and of others, items without their words, and registries, by reason.
     """
 
     root: ArchiveRoot
     turns: int
     items: int
+    registries: int
     left_out: list[LeftOutContent]
     file: str
     bytes: int
@@ -70,7 +66,7 @@ def export_archive(
     entropy = space.sources.entropy
     spool_key, key = entropy.take(KEY_BYTES), entropy.take(KEY_BYTES)
     try:
-        part = ScopePart(scope, private)
+        part = ScopePart(session, scope, private)
         root = _gather(session, part, spool, spool_key)
         with file.writing() as written, reading(spool.beside, "file") as spooled:
             envelope, first = Envelope.around(key, root_key, descriptor, CONTEXT), line_of(root)
@@ -109,6 +105,7 @@ def export_archive(
         root=root,
         turns=check.turns,
         items=len(check.items),
+        registries=check.registries,
         left_out=part.left_out.counts(),
         file=str(file.path),
         bytes=size,
@@ -116,52 +113,14 @@ def export_archive(
     )
 
 
-class ScopePart:
-    """The part of a space that an archive is made of: what is left out of it, and up to which position it reaches."""
-
-    def __init__(self, scope: ArchiveScope, private: PrivateMaterial) -> None:
-        self.scope = scope
-        self.private = private
-        self.left_out = ArchiveOmissions()
-        self.through = 0
-
-
 def _gather(session: Session, part: ScopePart, spool: OutFile, key: bytes) -> ArchiveRoot:
     """Write everything after the root into the spool; return the root."""
-    space, tally = session.space, Tally()
-    with space.ledger.reader() as reader:
-        scoped = conversations(space, reader, part.scope)
-        notebooks = notebooks_of(space, reader, part.scope)
-        part.through = reader.frontier().size - 1
+    tally = Tally()
     with spool.writing() as file:
-        sealed = SealedWriter(file, key, space.sources.entropy.take(SALT_BYTES), SPOOL_CONTEXT)
-        count = len(scoped) + len(notebooks)
-        for done, conversation in enumerate(scoped):
-            session.progress("archive", done, count)
-            names = conversation.key
-            opening = DocumentLine(channel=names.channel, conversation=names.conversation, t=conversation.t)
-            with space.ledger.reader() as reader:
-                part.through = max(part.through, reader.frontier().size - 1)
-                events = ConversationLines(space, reader, conversation.stream, part.private, part.left_out).lines()
-                for line in chain[DocumentLine | EventLine | ChunkLine]([opening], events):
-                    data = line_of(line)
-                    tally.take(data)
-                    sealed.write(data)
-        has_memory = holds_memory(part.scope, part.private)
-        for done, (notebook, _) in enumerate(notebooks, start=len(scoped)):
-            session.progress("archive", done, count)
-            with space.ledger.reader() as reader:
-                part.through = max(part.through, reader.frontier().size - 1)
-                head = space.notebooks.head(reader, notebook.subject, notebook.plane)
-                if head is None:  # an archive took its place meanwhile
-                    continue
-                if not has_memory:
-                    part.left_out.items(OmissionReason.PRIVATE, head.turns)
-                    continue
-                for told in notebook_lines(space, reader, head, part.left_out):
-                    data = line_of(told)
-                    tally.take(data)
-                    sealed.write(data)
+        sealed = SealedWriter(file, key, session.space.sources.entropy.take(SALT_BYTES), SPOOL_CONTEXT)
+        for line in part.lines():
+            data = line_of(line)
+            tally.take(data)
+            sealed.write(data)
         sealed.finish()
-    session.progress("archive", count, count)
-    return tally.root(part.scope, part.private, has_memory=has_memory)
+    return part.root(tally)

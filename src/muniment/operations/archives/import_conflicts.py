@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from muniment.errors import AliasConflict, ArchiveConflict
 from muniment.events.archive import ArchiveScope, ImportMode, ScopeKind
@@ -10,6 +10,7 @@ from muniment.events.identity import Channel, ConversationId, ConversationKey
 from muniment.events.records import (
     AliasRecorded,
 )
+from muniment.operations.approvals.gate import GuardedAct, known_approvals
 from muniment.operations.archives.archive_reader import ArchivedLine
 from muniment.operations.archives.archived_conversation import ArchivedEvent
 from muniment.operations.archives.document import (
@@ -17,12 +18,16 @@ from muniment.operations.archives.document import (
     DocumentLine,
 )
 from muniment.operations.archives.incoming_notebook import notebooks_here
+from muniment.operations.archives.replaced_registries import check_registries, registries_here
 from muniment.operations.archives.replacing import check_holds
 from muniment.operations.archives.scopes import conversations
 from muniment.space.space import Space
 
 if TYPE_CHECKING:
-    pass
+    from muniment.log.port import Reader, StreamHead
+    from muniment.operations.archives.scopes import ScopedConversation
+    from muniment.operations.lifecycle.scope import NotebookKey
+    from muniment.operations.tools.registry_log import KnownRegistry
 
 
 class ImportConflicts:
@@ -49,14 +54,13 @@ class ImportConflicts:
         """Raise `ArchiveConflict` or `AliasConflict` for what is in the way."""
         transcript = self._space.transcript
         with self._space.ledger.reader() as reader:
-            present = conversations(self._space, reader, here(root.scope, self._into))
-            notebooks = notebooks_here(self._space, reader, root)
-            if (present or notebooks) and self._mode is ImportMode.BOOTSTRAP:
-                raise ArchiveConflict(at="scope", problem="not_empty")
-            for notebook, head in notebooks:
+            present = present_of(self._space, reader, root, self._into)
+            check_present(self._space, reader, present, self._mode)
+            for notebook, head in present.notebooks:
                 check_holds(self._space, reader, notebook, head.stream)
-            going = {conversation.stream for conversation in present}
-            for conversation in present:
+            check_registries(self._space, reader, present.registries)
+            going = {conversation.stream for conversation in present.conversations}
+            for conversation in present.conversations:
                 check_holds(self._space, reader, conversation.key, conversation.stream)
             for key in self._keys:
                 if transcript.stream_of(reader, key) not in {None, *going}:
@@ -65,6 +69,33 @@ class ImportConflicts:
                 named = (alias.subject, alias.channel, alias.chat)
                 if transcript.stream_of_alias(reader, *named) not in {None, *going}:
                     raise AliasConflict(at="chat")
+
+
+class Present(NamedTuple):
+    """What is here of the scope of an archive."""
+
+    conversations: list[ScopedConversation]
+    notebooks: list[tuple[NotebookKey, StreamHead]]
+    registries: list[KnownRegistry]
+
+
+def present_of(space: Space, reader: Reader, root: ArchiveRoot, into: ConversationId | None) -> Present:
+    """Return what an archive takes the place of."""
+    return Present(
+        conversations=conversations(space, reader, here(root.scope, into)),
+        notebooks=notebooks_here(space, reader, root),
+        registries=registries_here(space, reader, root),
+    )
+
+
+def check_present(space: Space, reader: Reader, present: Present, mode: ImportMode) -> None:
+    """Raise `ArchiveConflict` where anything is here and may not be, or takes two persons to erase."""
+    if not any(present):
+        return
+    if mode is ImportMode.BOOTSTRAP:
+        raise ArchiveConflict(at="scope", problem="not_empty")
+    if known_approvals(space, reader).takes_two(GuardedAct.ERASE):  # an archive is asked for by nobody by name
+        raise ArchiveConflict(at="mode", problem="erasing_takes_two_persons")
 
 
 def target_of(line: DocumentLine, into: ConversationId | None) -> ConversationKey:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from muniment.errors import ArchiveConflict
 from muniment.events.changes import Transition, TurnLifecycle, TurnSpan, span_of
 from muniment.events.identity import ConversationKey, conversation_mark, message_id
 from muniment.events.records import (
     AliasRecorded,
     ContentBody,
+    ConversationOpened,
     EventKind,
     TurnContent,
     TurnMeta,
@@ -16,9 +18,7 @@ from muniment.events.records import (
 )
 from muniment.events.references import RefDerived
 from muniment.operations.archives.archived_conversation import ArchivedEvent
-from muniment.operations.archives.document import (
-    POSITIONS,
-)
+from muniment.operations.archives.document import POSITIONS, DocumentLine
 from muniment.operations.archives.incoming_events import IncomingEvents
 from muniment.operations.archives.replacing import Fenced
 
@@ -27,12 +27,19 @@ class IncomingConversation:
     """One conversation on its way in."""
 
     def __init__(
-        self, into: IncomingEvents, key: ConversationKey, stream: int, fences: dict[str, list[Fenced]]
+        self, into: IncomingEvents, line: DocumentLine, target: ConversationKey, fences: dict[str, list[Fenced]]
     ) -> None:
         self._into = into
-        self._key = key
-        self._stream = stream
+        self._key = target
         self._fences = fences
+        digest = into.space.transcript.conversation_digest(target.channel, target.conversation)
+        if into.writer.find(digest) is not None:
+            raise ArchiveConflict(at="conversation", problem="of_another_scope")
+        names = ConversationOpened(channel=target.channel, conversation=target.conversation)
+        placed = into.append(into.drafted(EventKind.CONVERSATION_OPENED, line.t, names), None)
+        into.claim(digest, placed)
+        into.counts["came"] += 1
+        self._stream = placed.stream
         self._positions: dict[int, int] = {}
         self._turns = 0
         self._fenced: dict[int, list[Fenced]] = {}

@@ -22,7 +22,7 @@ class IncomingEvents:
     """Appends what an archive brings; `first` and `last` are the positions of it, None for nothing.
 
     `renamed`: the conversation comes under another id. `counts`: `turns` and `erased` ones of them, `items` and
-    `forgotten` ones of them.
+    `forgotten` ones of them, `registries`, and `registries erased` that did not come in.
     """
 
     def __init__(self, space: Space, writer: Writer, *, renamed: bool) -> None:
@@ -66,11 +66,15 @@ class IncomingEvents:
     ) -> Placed:
         """Append an event; what was appended is handed over now and then, so that memory stays flat."""
         placed = self.writer.append(event, stream=stream, messages=messages, target=target, refs=refs)
-        self.first = placed.position if self.first is None else self.first
-        self.last = placed.position
+        self.count_in(placed.position)
         if placed.position % FLUSH_EVENTS == 0 or stream is None:
             self.writer.flush()
         return placed
+
+    def count_in(self, position: int) -> None:
+        """Take an event that was appended as one of the archive."""
+        self.first = position if self.first is None else self.first
+        self.last = position
 
     def claim(self, digest: bytes, placed: Placed) -> None:
         """Let a name lead to an event that was appended."""

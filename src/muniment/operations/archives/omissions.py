@@ -30,12 +30,16 @@ class OmissionReason(StrEnum):
 
 
 class LeftOutContent(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Content that an archive leaves out for one reason: whole turns, messages (those of the turns too) and items."""
+    """Content that an archive leaves out for one reason.
+
+    Whole turns, messages (those of the turns too), items, and tool registries.
+    """
 
     reason: OmissionReason
     turns: int
     messages: int
     items: int = 0
+    registries: int = 0
 
 
 class ArchiveOmissions:
@@ -45,6 +49,7 @@ class ArchiveOmissions:
         self._turns: Counter[OmissionReason] = Counter()
         self._messages: Counter[OmissionReason] = Counter()
         self._items: Counter[OmissionReason] = Counter()
+        self._registries: Counter[OmissionReason] = Counter()
 
     def whole(self, reason: OmissionReason, meta: TurnMeta) -> None:
         """Count a turn whose content is left out."""
@@ -59,6 +64,10 @@ class ArchiveOmissions:
         """Count memory items whose words are left out."""
         self._items[reason] += count
 
+    def registries(self, reason: OmissionReason, count: int) -> None:
+        """Count tool registries that are left out."""
+        self._registries[reason] += count
+
     def counts(self) -> list[LeftOutContent]:
         """Return the counts, without reasons that do not occur."""
         return [
@@ -67,9 +76,10 @@ class ArchiveOmissions:
                 turns=self._turns[reason],
                 messages=self._messages[reason],
                 items=self._items[reason],
+                registries=self._registries[reason],
             )
             for reason in OmissionReason
-            if self._turns[reason] or self._messages[reason] or self._items[reason]
+            if any(counted[reason] for counted in (self._turns, self._messages, self._items, self._registries))
         ]
 
 

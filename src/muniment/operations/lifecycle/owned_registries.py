@@ -16,6 +16,7 @@ from muniment.events.memory_items import MemoryPlane
 from muniment.events.records import EventKind
 from muniment.events.tool_registries import RegistryScope, ToolsRegistered
 from muniment.governance.phases import Hold
+from muniment.ledger.drafts import NO_REFS
 from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
 from muniment.memory.fold import MemoryItem
@@ -62,13 +63,20 @@ def owned_registries(
 
 
 def erase_registries(
-    space: Space, writer: Writer, going: dict[str, list[int]], request: LifecycleRequest
+    space: Space,
+    writer: Writer,
+    going: dict[str, list[int]],
+    request: LifecycleRequest,
+    refs: dict[str, int] = NO_REFS,
 ) -> Iterator[int]:
-    """Remove registries and destroy their words; yield the positions of the removals."""
+    """Remove registries and destroy their words; yield the positions of the removals.
+
+    `refs` say why, where nobody asked for it.
+    """
     for registry, snapshots in going.items():
         known = known_registry(space, writer.tx, registry)
         assert known is not None, "it was registered"
-        removed = append_removal(space, writer, known, request, Transition.ERASE)
+        removed = append_removal(space, writer, known, request, Transition.ERASE, refs)
         if known.registered is not None and known.position not in snapshots:
             _register_again(space, writer, known, removed)
         yield removed.position

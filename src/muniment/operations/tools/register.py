@@ -8,7 +8,7 @@ from muniment.declaration.session import Session
 from muniment.errors import AccessDenied, Conflict, UnknownPlace
 from muniment.events.changes import LifecycleRequest
 from muniment.events.identity import check_name
-from muniment.events.tool_registries import RegistryRecord, RegistryScope, ToolsRegistered
+from muniment.events.tool_registries import RegistryContent, RegistryRecord, RegistryScope, ToolsRegistered
 from muniment.governance.item_visibility import SHOWS_EVIDENCE, SHOWS_STATEMENTS
 from muniment.governance.views import View
 from muniment.ledger.ledger import Writer
@@ -19,6 +19,7 @@ from muniment.memory.tool_registry import (
     check_snapshot,
     content_of,
     record_of,
+    snapshot_of,
     tools_of,
 )
 from muniment.operations.page import check_limit
@@ -136,23 +137,11 @@ def show_registry(session: Session, registry: str, view: View) -> RegistryDetail
         if known is None or known.registered is None:
             raise UnknownPlace(at="registry")
         content = registry_log.content_of(session.space, reader, known)
-    tells_words = view in SHOWS_STATEMENTS
-    tools = [
-        ToolDescription(
-            tool=tool.tool,
-            schema_fingerprint=tool.schema_fingerprint,
-            display_name=name if tells_words else None,
-            version=tool.version,
-            descriptor_fingerprint=tool.descriptor_fingerprint,
-            permissions=tool.permissions,
-            risks=tool.risks,
-            groups=tool.groups,
-            disabled=tool.disabled,
-        )
-        for tool, name in zip(known.registered.tools, content.names, strict=True)
-    ]
-    note = content.note if tells_words and view in SHOWS_EVIDENCE else None
-    return RegistryDetail(registry=_listed(known), tools=tools, note=note)
+    if view not in SHOWS_STATEMENTS:
+        content = RegistryContent(names=[None] * len(content.names))
+    snapshot = snapshot_of(known.registered, content)
+    note = snapshot.note if view in SHOWS_EVIDENCE else None
+    return RegistryDetail(registry=_listed(known), tools=snapshot.tools, note=note)
 
 
 def _listed(known: KnownRegistry) -> ListedRegistry:

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from muniment.declaration.session import Session
-from muniment.events.records import EventKind
 from muniment.events.tool_registries import RegistryScope, ToolsRegistered
 from muniment.log.port import Reader
-from muniment.operations.tools.registry_log import KnownRegistry, known_registry, opened_registry
-from muniment.projections.registry_names import registry_of
+from muniment.operations.tools.registry_log import KnownRegistry, known_registry, latest_registries
 
 
 def registered_for(session: Session, reader: Reader, registry: str) -> KnownRegistry | None:
@@ -26,14 +24,7 @@ def registered_for(session: Session, reader: Reader, registry: str) -> KnownRegi
 
 def every_registry(session: Session, reader: Reader) -> Iterator[KnownRegistry]:
     """Yield the registries that are there and that the caller may know of, by their ids."""
-    latest: dict[str, KnownRegistry] = {}
-    for kind in (EventKind.TOOLS_REGISTERED, EventKind.TOOLS_REMOVED):
-        for row in reader.of_kind(kind):
-            known = opened_registry(session.space, row)
-            name, _ = registry_of(known.body)
-            if name not in latest or latest[name].revision < known.revision:
-                latest[name] = known
-    for _, known in sorted(latest.items()):
+    for known in latest_registries(session.space, reader):
         if known.registered is not None and may_know(session, known.registered):
             yield known
 

@@ -6,7 +6,7 @@ is decided elsewhere (`registries`).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -14,11 +14,14 @@ from muniment.errors import Corrupt
 from muniment.events.changes import LifecycleRequest, Transition
 from muniment.events.records import EventKind
 from muniment.events.tool_registries import RegistryContent, ToolsRegistered, ToolsRemoved
-from muniment.ledger.drafts import Change, draft, encoded
+from muniment.ledger.drafts import NO_REFS, Change, draft, encoded
 from muniment.ledger.ledger import SPACE_STREAM, Writer
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.registry_names import RegistryBody, former_registry_name, registry_name, registry_of
-from muniment.space.space import Space
+from muniment.projections.registry_words import REGISTRY_KINDS
+
+if TYPE_CHECKING:
+    from muniment.space.space import Space
 
 
 class KnownRegistry(NamedTuple):
@@ -48,6 +51,18 @@ def known_registry(space: Space, reader: Reader, registry: str) -> KnownRegistry
     return None if row is None else opened_registry(space, row)
 
 
+def latest_registries(space: Space, reader: Reader) -> list[KnownRegistry]:
+    """Return what was said last of each registry, by their ids."""
+    latest: dict[str, KnownRegistry] = {}
+    for kind in REGISTRY_KINDS:
+        for row in reader.of_kind(kind):
+            known = opened_registry(space, row)
+            name, _ = registry_of(known.body)
+            if name not in latest or latest[name].revision < known.revision:
+                latest[name] = known
+    return [known for _, known in sorted(latest.items())]
+
+
 def content_of(space: Space, reader: Reader, known: KnownRegistry) -> RegistryContent:
     """Return what people wrote in a snapshot."""
     row = reader.sealed(known.position)
@@ -58,25 +73,35 @@ def content_of(space: Space, reader: Reader, known: KnownRegistry) -> RegistryCo
 
 
 def append_snapshot(
-    space: Space, writer: Writer, former: KnownRegistry | None, registered: ToolsRegistered, content: RegistryContent
+    space: Space,
+    writer: Writer,
+    former: KnownRegistry | None,
+    registered: ToolsRegistered,
+    content: RegistryContent,
+    time_ms: int | None = None,
 ) -> KnownRegistry:
-    """Record a snapshot behind what was said of its registry before, under the next number."""
+    """Record a snapshot behind what was said of its registry before, under the next number; without a time: now."""
     revision = 1 if former is None else former.revision + 1
     body = replace(registered, registry=replace(registered.registry, revision=revision))
-    now_ms = space.sources.clock.now_ms()
-    event = draft(space.sources.entropy, EventKind.TOOLS_REGISTERED, now_ms, body, content=encoded(content))
-    known = KnownRegistry(writer.append(event, stream=SPACE_STREAM).position, now_ms, body)
+    at_ms = space.sources.clock.now_ms() if time_ms is None else time_ms
+    event = draft(space.sources.entropy, EventKind.TOOLS_REGISTERED, at_ms, body, content=encoded(content))
+    known = KnownRegistry(writer.append(event, stream=SPACE_STREAM).position, at_ms, body)
     _point_to(space, writer, former, known)
     return known
 
 
 def append_removal(
-    space: Space, writer: Writer, former: KnownRegistry, request: LifecycleRequest, reason: Transition | None = None
+    space: Space,
+    writer: Writer,
+    former: KnownRegistry,
+    request: LifecycleRequest,
+    reason: Transition | None = None,
+    refs: dict[str, int] = NO_REFS,
 ) -> KnownRegistry:
     """Record that a registry is no more; with the reason `erase` its words are gone, too."""
     registry, revision = registry_of(former.body)
     body = ToolsRemoved(registry=registry, revision=revision + 1, request=request)
-    change = Change(EventKind.TOOLS_REMOVED, request.requested_ms, body, reason=reason)
+    change = Change(EventKind.TOOLS_REMOVED, request.requested_ms, body, refs, reason)
     known = KnownRegistry(writer.change(change).position, request.requested_ms, body)
     _point_to(space, writer, former, known)
     return known

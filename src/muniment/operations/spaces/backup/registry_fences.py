@@ -29,12 +29,12 @@ class RegistryFences:
 
     def collect(self, reader: Reader) -> None:
         """Remember every erased registry of the present log."""
-        for registry, position in erased_registries(self._space.ledger, reader).items():
+        for registry, position in erased_registries(self._space.ledger, reader, asked_for=True).items():
             row = reader.sealed(position)
             body = None if row is None else self._space.ledger.open(row).meta
             if isinstance(body, ToolsRemoved):
                 self._known[registry] = FencedRegistry(body.request, {})
-        for position in lost_with_registries(self._space.ledger, reader):
+        for position in lost_with_registries(self._space.ledger, reader, asked_for=True):
             row = reader.sealed(position)
             body = None if row is None else self._space.ledger.open(row).meta
             if row is not None and isinstance(body, ToolsRegistered):
