@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -23,11 +24,9 @@ class SuiteResult(Struct, frozen=True, kw_only=True):
         return "\n  ".join(told)
 
 
-def ran(command: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None) -> tuple[int, str]:
-    """Run a program; return how it ended and all that it said."""
-    process = subprocess.run(
-        command, capture_output=True, text=True, timeout=timeout_s, check=False, env=dict(env) if env else None
-    )
+def ran(command: Sequence[str], directory: Path, *, timeout_s: float) -> tuple[int, str]:
+    """Run a program in a directory, where it may leave what it likes; return how it ended and all that it said."""
+    process = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=timeout_s, check=False)
     return process.returncode, process.stdout + process.stderr
 
 

@@ -25,7 +25,7 @@ NO_NEWS = ("--disable-pip-version-check",)
 NPM_QUIET = ("--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts")
 
 
-class NotInstallable(Exception):  # noqa: N818 - says what happened
+class NotInstallable(Exception):
     """A suite is not available here."""
 
 
@@ -36,9 +36,9 @@ class Installed:
         self._directory = directory.resolve()
         self._directory.mkdir(parents=True, exist_ok=True)
 
-    def schemathesis(self) -> str:
-        """Return the program of schemathesis."""
-        return str(self._package(SCHEMATHESIS) / "bin" / "st")
+    def schemathesis(self) -> list[str]:
+        """Return the command of schemathesis."""
+        return [str(self._package(SCHEMATHESIS) / "bin" / "python"), "-m", "schemathesis.cli"]
 
     def conformance(self) -> list[str]:
         """Return the command of the MCP conformance suite."""
@@ -99,9 +99,7 @@ class Installed:
 
 def _run(command: Sequence[str], what: str, directory: Path | None = None) -> None:
     try:
-        ran = subprocess.run(
-            command, cwd=directory, capture_output=True, text=True, timeout=INSTALL_S, check=False
-        )
+        ran = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=INSTALL_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as broken:
         raise NotInstallable(f"{what}: {type(broken).__name__}") from None
     if ran.returncode:

@@ -36,20 +36,20 @@ def mcp_inspector(installed: Installed, scratch: Path) -> Iterator[SuiteResult]:
         with serving(every=every) as served:
             shown = ["--transport", "http", "--header", f"Authorization: Bearer {served.key}"]
             name = f"MCP Inspector over HTTP, {'all operations' if every else 'the usual tools'}"
-            yield _asked(name, [*inspect, f"{served.url}/mcp", *shown])
+            yield _asked(name, [*inspect, f"{served.url}/mcp", *shown], scratch)
     home = scratch / "stdio"
     with opened(home) as runtime:
         fill(runtime)
     store = ["--store", str(home / "store"), "--keys", f"file:{home / 'root.key'}", "--pin", str(home / "pins")]
     started = [str(Path(sys.executable).with_name("muniment")), "mcp", *store]
-    yield _asked("MCP Inspector over standard input and output", [*inspect, *started])
+    yield _asked("MCP Inspector over standard input and output", [*inspect, *started], scratch)
 
 
-def _asked(name: str, command: list[str]) -> SuiteResult:
+def _asked(name: str, command: list[str], scratch: Path) -> SuiteResult:
     """Ask everything; an ending that is not 0, a warning, and an answer without what was asked for are findings."""
     findings: list[str] = []
     for (method, *options), member in ASKED.items():
-        ending, said = ran([*command, "--method", method, *options], timeout_s=TIMEOUT_S)
+        ending, said = ran([*command, "--method", method, *options], scratch, timeout_s=TIMEOUT_S)
         try:
             holds = bool(json.JSONDecoder().raw_decode(said)[0][member])
         except (ValueError, KeyError):

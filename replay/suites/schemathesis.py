@@ -27,7 +27,7 @@ expected-statuses = ["2xx", "400", "401", "403", "404", "409", "413", "422"]
 
 def schemathesis(installed: Installed, scratch: Path, cases: int, seed: int) -> Iterator[SuiteResult]:
     """Run every operation, and then those that nothing can follow."""
-    program = installed.schemathesis()
+    command = installed.schemathesis()
     config = scratch / "schemathesis.toml"
     config.write_text(CONFIG)
     options = ["--checks", "all", "--max-examples", str(cases), "--seed", str(seed), "--no-color"]
@@ -38,8 +38,8 @@ def schemathesis(installed: Installed, scratch: Path, cases: int, seed: int) -> 
     for name, filters in parts.items():
         with serving() as served:
             shown = ["--header", f"Authorization: Bearer {served.key}"]
-            run = [program, "--config-file", str(config), "run", f"{served.url}/openapi.json"]
-            ending, said = ran([*run, *shown, *options, *filters], timeout_s=TIMEOUT_S)
+            run = [*command, "--config-file", str(config), "run", f"{served.url}/openapi.json"]
+            ending, said = ran([*run, *shown, *options, *filters], scratch, timeout_s=TIMEOUT_S)
         generated = re.search(r"(\d+) generated.*", said)
         counted = generated.group(0) if generated else "nothing generated"
         findings = [tail(said)] if ending or not generated else []
