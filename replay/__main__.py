@@ -28,6 +28,7 @@ def main() -> int:
     _check_arguments(commands.add_parser("check", help="run every history on every store; open old stores"))
     broken = commands.add_parser("broken", help="show that the histories can fail")
     broken.add_argument("words", nargs="*", metavar="WORD", help="only ways whose description has one of these words")
+    _suites_arguments(commands.add_parser("suites", help="run the test suites of others against the server"))
     commands.add_parser("release", help="write the store of the present version, once")
     given = parser.parse_args()
     logger = logging.getLogger("muniment")
@@ -90,6 +91,15 @@ def _retrieval_arguments(parser: argparse.ArgumentParser) -> None:
 def _check_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="FIXTURE", help="which histories (default: all)")
     parser.add_argument("--write", action="store_true", help="update the digests of derived data")
+
+
+def _suites_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="*", metavar="NAME", help="which suites (default: all)")
+    parser.add_argument("--cases", type=int, default=20, help="cases of schemathesis for each operation (default: 20)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of schemathesis, to repeat a run")
+    parser.add_argument(
+        "--installed", type=Path, metavar="DIRECTORY", help="where suites are installed and kept (default: nowhere)"
+    )
 
 
 def _bench(given: argparse.Namespace) -> int:
@@ -221,6 +231,15 @@ def _broken(given: argparse.Namespace) -> int:
     return broken.main(given.words)
 
 
+def _suites(given: argparse.Namespace) -> int:
+    from replay.suites.run import SUITES, SuiteOrder, run_suites  # noqa: PLC0415 - as above
+
+    if _unknown(given.names, tuple(SUITES)):
+        return 2
+    order = SuiteOrder(names=tuple(given.names), cases=given.cases, seed=given.seed, installed=given.installed)
+    return 0 if run_suites(order) else 1
+
+
 def _release(_given: argparse.Namespace) -> int:
     from replay.releases import release  # noqa: PLC0415 - as above
 
@@ -235,6 +254,7 @@ COMMANDS = {
     "retrieval": _retrieval,
     "check": _check,
     "broken": _broken,
+    "suites": _suites,
     "release": _release,
 }
 

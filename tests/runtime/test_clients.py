@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from muniment.errors import AccessDenied, ClientExists, ClientMissing, InvalidInput, NotAuthenticated
+from muniment.events.archive import ArchiveScope, ScopeKind
 from muniment.events.identity import Channel, SubjectId
 from muniment.governance.access import Access, Effect
 from muniment.governance.client_scope import ClientScope
@@ -48,6 +51,27 @@ def test_the_space_follows_from_the_key(world: World) -> None:
     for call in (world.runtime.clients.rotate, world.runtime.clients.revoke):
         with pytest.raises(ClientMissing):
             call("desk")
+
+
+def test_a_client_reaches_nothing_beyond_its_space(world: World) -> None:
+    """Whatever its scope is: no name of another space, no log of it, no key of the store, and no end for everybody."""
+    world.runtime.space("other").transcripts.commit(plain_turn(1))
+    scope = ClientScope(effects=list(Effect), views=list(View))
+    client = entered(world.runtime, world.runtime.clients.create("desk", scope).key)
+    beyond: list[Callable[[], object]] = [
+        client.spaces.list_,
+        client.system.close,
+        lambda: client.space("other"),
+        lambda: client.spaces.rotate("env:NO_SUCH_KEY"),
+        lambda: client.archives.inspect(io.BytesIO(b"x"), "env:NO_SUCH_KEY"),
+        lambda: client.archives.import_(io.BytesIO(b"x"), ArchiveScope(kind=ScopeKind.SHARED), sealed_by="env:NO_KEY"),
+    ]
+    for call in beyond:
+        with pytest.raises(AccessDenied):
+            call()
+    assert len(world.runtime.evidence.audit().spaces) == 2
+    assert [space.origin for space in client.evidence.audit().spaces] == [client.evidence.checkpoint().origin]
+    assert client.spaces.rotate().version
 
 
 def test_a_rotated_key_stops_at_once_unless_an_overlap_is_given(world: World) -> None:

@@ -104,6 +104,11 @@ class Session(NeverPickled, Struct, frozen=True, kw_only=True):
         elif self.opened.fault is not None and not terms.inspecting:
             self.opened.require_sound()
 
+    def require_owner(self, at: str) -> None:
+        """Refuse a client what reaches beyond its space: other spaces, the store itself, keys and files beside it."""
+        if self.client is not None:
+            raise AccessDenied(at=at)
+
     def _none_open(self) -> MunimentError:
         return KeyUnavailable(problem="opened_without_key") if self.store.keys is None else StoreMissing(at="space")
 

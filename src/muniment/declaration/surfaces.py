@@ -21,6 +21,9 @@ DESTROYS: dict[Effect, bool] = {
     Effect.ERASE: True,
     Effect.ADMIN: False,
 }
+ANYTHING = [{"type": kind} for kind in ("object", "array", "string", "number", "boolean", "null")]
+NAMED, LISTED, SINGLE = {"properties", "$defs"}, {"anyOf", "prefixItems"}, {"items", "additionalProperties"}
+BARE = {"title", "description", "default", "examples"}  # what a schema may say without constraining anything
 
 
 def mcp_tools(operations: Iterable[Operation]) -> list[dict[str, Any]]:
@@ -45,10 +48,27 @@ def mcp_tools(operations: Iterable[Operation]) -> list[dict[str, Any]]:
 
 def _alone(kind: Any) -> dict[str, Any]:
     """Return the schema of a struct with everything that it refers to."""
-    schema: dict[str, Any] = msgspec.json.schema(kind)
+    schema: dict[str, Any] = _portable(msgspec.json.schema(kind))
     definitions = schema["$defs"]
     own = definitions.pop(schema["$ref"].rpartition("/")[2])
     return {**own, "$defs": definitions} if definitions else own
+
+
+def _portable(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema as every client of MCP reads it: no `true` or `false` stands for a schema.
+
+    `items: false` behind `prefixItems` goes, because `maxItems` says the same; any value is one of each type.
+    """
+    if not schema.keys() - BARE:
+        return {"anyOf": ANYTHING, **schema}
+    made = {key: value for key, value in schema.items() if key != "items" or value is not False}
+    for key in NAMED & made.keys():
+        made[key] = {name: _portable(each) for name, each in made[key].items()}
+    for key in LISTED & made.keys():
+        made[key] = [_portable(each) for each in made[key]]
+    for key in SINGLE & made.keys():
+        made[key] = _portable(made[key]) if isinstance(made[key], dict) else made[key]
+    return made
 
 
 def _with_upload(operation: Operation, schema: dict[str, Any]) -> dict[str, Any]:

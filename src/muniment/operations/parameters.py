@@ -15,6 +15,7 @@ from muniment.governance.views import View
 from muniment.kernel.times import DURATION
 
 REASON_BYTES_MAX = 4096
+NOT_EMPTY = {"minLength": 1}
 
 InConversation = Annotated[ConversationKey, Meta(description="The conversation.")]
 OnlyConversation = Annotated[
@@ -27,8 +28,10 @@ OneConversation = Annotated[
 ThroughView = Annotated[View, Meta(description="View that decides what is shown.")]
 ListedTurns = Annotated[LifecycleFilter, Meta(description="Active turns only, or archived ones too.")]
 PageCursor = Annotated[str | None, Meta(description="Next cursor of the page before. Without it: the first page.")]
-Why = Annotated[str, Meta(description="Why; recorded. At most 4,096 bytes.")]
-Requester = Annotated[str, Meta(description="Who requests it; recorded. A name of at most 512 bytes.")]
+Why = Annotated[str, Meta(description="Why; recorded. At most 4,096 bytes.", extra_json_schema=NOT_EMPTY)]
+Requester = Annotated[
+    str, Meta(description="Who requests it; recorded. A name of at most 512 bytes.", extra_json_schema=NOT_EMPTY)
+]
 SealedBy = Annotated[
     str | None, Meta(description="Key that seals the files, as in --keys. Without it: the root key of the store.")
 ]

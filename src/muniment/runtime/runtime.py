@@ -94,11 +94,13 @@ class Runtime(NeverPickled):
         """Return a runtime on another space of the same open store, with the same rights.
 
         The spaces share the store, the memory for its indexes and its model. A space that does not exist is created,
-        or with `create` false raises `store.missing`. Takes the right to administer, without subject and channels.
+        or with `create` false raises `store.missing`. Takes the right to administer, without subject and channels; a
+        client is refused.
         Closing the runtime that this returns leaves the store open.
         """
         self._session.access.require(Effect.ADMIN)
         self._session.access.require_whole()
+        self._session.require_owner("space")
         check_name(name, at="space")
         store = self._session.store
         store.require_open()

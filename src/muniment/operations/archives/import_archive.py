@@ -42,6 +42,8 @@ class ArchiveFile:
     """An archive to be read, several times; what opens it is asked for once."""
 
     def __init__(self, session: Session, file: BinaryIO, sealed_by: str | None) -> None:
+        if sealed_by is not None:
+            session.require_owner("sealed_by")
         self._session = session
         self._file = file
         self._start = self._file.tell()

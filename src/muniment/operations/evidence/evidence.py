@@ -152,8 +152,8 @@ class Evidence(Group):
         that key is audited, and its signatures are checked against that key; otherwise each log declares its own key.
         With `checkpoint` (a signed note) only its log is audited, and `against` says whether the log is the `same` or
         `extends` it; one that is behind raises `store.rolled_back`, one that diverges `store.corrupt`. Counts what was
-        erased. Raises `store.corrupt` at the first fault, `evidence.refused` for a checkpoint that the key did not sign
-        or a timestamp that the certificate does not prove.
+        erased. A client audits the log of its space. Raises `store.corrupt` at the first fault, `evidence.refused` for
+        a checkpoint that the key did not sign or a timestamp that the certificate does not prove.
         """
         return audit(self._session, vkey, checkpoint, timestamp_certificate)
 

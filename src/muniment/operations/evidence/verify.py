@@ -176,7 +176,8 @@ def audit(session: Session, vkey: str | None, checkpoint: str | None, certificat
     with _refused("timestamp_certificate"):
         authorities = None if certificate is None else verifier.read_authorities(certificate.encode())
     kept = None if checkpoint is None else checkpoint.rstrip() + "\n"
-    for store in session.store.logs():
+    logs = session.store.logs() if session.client is None else [session.inspected.store]  # a client has one space
+    for store in logs:
         with store.reader() as reader:
             keys = declared_succession(reader)
             if vkey is not None and vkey not in map(str, keys.keys):

@@ -79,7 +79,8 @@ class Spaces(Group):
 
     @operation(Effect.ADMIN, family=Family.STORE, inspecting=True, request="ListSpacesRequest")
     def list_(self) -> SpaceList:
-        """List the spaces of the store by name."""
+        """List the spaces of the store by name. A client, whose key is valid for one space, is refused."""
+        self._session.require_owner("spaces")
         return SpaceList(spaces=[SpaceName(name) for name in self._session.store.names()])
 
     @operation(
@@ -227,9 +228,10 @@ class Spaces(Group):
         The space key: replaces the keys of all segments of the log, so that nobody who knew a former key opens what is
         there now, destroys the older versions, and appends `key.rotated`. The root key: `root` names the new one
         (`file:/path`, `env:NAME`, ...; a key file is created if it does not exist), and the secrets of every space are
-        rewrapped. Neither changes an event, its content or a proof.
+        rewrapped. Neither changes an event, its content or a proof. A client may rotate the key of its space alone.
         """
         if root is not None:
+            self._session.require_owner("root")
             return KeysRotated(spaces_rewrapped=self._session.store.rotate_root(root))
         done = self._session.space.rotate(RotationCause.REQUESTED, everything)
         return KeysRotated(

@@ -294,6 +294,10 @@ class System(Group):
 
     @operation(Effect.ADMIN, family=Family.SYSTEM, keyless=True, inspecting=True, idempotent=True)
     def close(self) -> Closed:
-        """Sign and pin the head, then close the store for everyone; every later operation raises `store.closed`."""
+        """Sign and pin the head, then close the store for everyone; every later operation raises `store.closed`.
+
+        A client is refused: the store belongs to whoever opened it.
+        """
+        self._session.require_owner("store")
         self._session.store.close()
         return Closed(closed=True)

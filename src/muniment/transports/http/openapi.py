@@ -25,8 +25,8 @@ IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "Any text of yours; a repeat with the same key and request gets the first answer again.",
-    "schema": {"type": "string", "maxLength": 255},
+    "description": "Visible ASCII of your choice; a repeat with the same key and request gets the first answer again.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
 }
 
 

@@ -23,6 +23,7 @@ from muniment.transports.http.problem import problem, problem_of
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 WRONG_HOST = 421
+BLANKS = b" \t"  # around a value, and no part of it (RFC 9110, 5.5)
 _log = logging.getLogger("muniment.http")
 
 
@@ -52,6 +53,7 @@ class RequestGuard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        scope["headers"] = [(name, value.strip(BLANKS)) for name, value in scope["headers"]]  # the parser keeps some
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         given = headers.get("x-request-id", "")
         request_id = given if REQUEST_ID.fullmatch(given) else self._ids.new_id()

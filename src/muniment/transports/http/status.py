@@ -15,7 +15,11 @@ STATUS: dict[Kind, int] = {
 }
 STATUS_OF_CODE: dict[str, int] = {
     "access.not_authenticated": 401,
+    "archive.refused": 422,
+    "evidence.refused": 422,
+    "model.unavailable": 409,
     "request.rate_exceeded": 429,
+    "signer.unavailable": 409,
     "store.full": 507,
 }
 MEANINGS: dict[int, str] = {
@@ -23,8 +27,9 @@ MEANINGS: dict[int, str] = {
     401: "Missing or invalid client key.",
     403: "The key does not allow this.",
     404: "Not found, or not visible to this key.",
-    409: "The request contradicts what the store holds.",
+    409: "The request contradicts what the store holds, or how it is set up.",
     413: "Limit exceeded.",
+    422: "What was sent does not verify.",
     429: "Too many requests from this client.",
     500: "The store failed a check.",
     503: "Try again later.",

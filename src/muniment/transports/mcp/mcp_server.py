@@ -50,7 +50,7 @@ def build(runtime_of: RuntimeOf, operations: Iterable[Operation], *, every: bool
         return types.ListResourceTemplatesResult(resource_templates=resources.templates())
 
     async def read_resource(context: Context, asked: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        return await _in_thread(resources.read, runtime_of(context), str(asked.uri))
+        return await _in_thread(resources.read, runtime_of(context), str(asked.uri), context.protocol_version)
 
     async def list_prompts(_context: Context, _: object) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=list(tool_prompts.PROMPTS.values()))

@@ -6,10 +6,12 @@ looked at before (`transports.http.request_guard`); the key is looked at here, a
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
+from typing import Any
 
 import anyio.to_thread
+from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
@@ -21,19 +23,27 @@ from muniment.transports.http.openapi import served
 from muniment.transports.mcp.mcp_server import Context, build
 
 PATH = "/mcp"
+Carrier = Callable[[Server[Any]], StreamableHTTPSessionManager]
+
+
+def each_alone(server: Server[Any]) -> StreamableHTTPSessionManager:
+    """Carry each request by itself, and its answer as JSON."""
+    return StreamableHTTPSessionManager(
+        app=server, json_response=True, stateless=True, max_request_body_size=BODY_BYTES_MAX
+    )
 
 
 class McpOverHttp:
-    """The application at `/mcp`. `run` holds what its requests need, for as long as the server serves."""
+    """The application at `/mcp`. `run` holds what its requests need, for as long as the server serves.
 
-    def __init__(self, operations: Iterable[Operation], callers: Callers, *, every: bool) -> None:
+    `carrier` decides how requests reach the server; suites of others give one that adds what they look for.
+    """
+
+    def __init__(
+        self, operations: Iterable[Operation], callers: Callers, *, every: bool, carrier: Carrier = each_alone
+    ) -> None:
         self._callers = callers
-        self._manager = StreamableHTTPSessionManager(
-            app=build(_runtime_of, served(operations), every=every),
-            json_response=True,
-            stateless=True,
-            max_request_body_size=BODY_BYTES_MAX,
-        )
+        self._manager = carrier(build(_runtime_of, served(operations), every=every))
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:

@@ -8,6 +8,7 @@ from urllib.parse import quote, unquote
 import mcp_types as types
 import msgspec
 from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from muniment.errors import MunimentError
 from muniment.events.identity import Channel, ConversationId, ConversationKey
@@ -16,7 +17,7 @@ from muniment.transports.guide_pages import TOPICS, chapter
 
 SCHEME = "muniment://"
 JSON, MARKDOWN = "application/json", "text/markdown"
-RESOURCE_NOT_FOUND = -32002  # as the specification numbers it
+RESOURCE_NOT_FOUND = -32002  # as revisions with a handshake number it; later ones have no number of its own
 CONVERSATION = f"{SCHEME}conversations/{{channel}}/{{conversation}}"
 
 
@@ -45,8 +46,11 @@ def templates() -> list[types.ResourceTemplate]:
     ]
 
 
-def read(runtime: Runtime, uri: str) -> types.ReadResourceResult:
-    """Return what a resource holds; one that there is not, or that the caller may not see, is not found."""
+def read(runtime: Runtime, uri: str, revision: str) -> types.ReadResourceResult:
+    """Return what a resource holds; one that there is not, or that the caller may not see, is not found.
+
+    `revision` is that of the protocol, which decides the code of the error.
+    """
     kind, _, rest = uri.removeprefix(SCHEME).partition("/")
     find = _FOUND.get(kind) if uri.startswith(SCHEME) else None
     try:
@@ -54,7 +58,8 @@ def read(runtime: Runtime, uri: str) -> types.ReadResourceResult:
     except MunimentError:
         found = None
     if found is None:
-        raise MCPError(RESOURCE_NOT_FOUND, "No such resource", {"uri": uri})
+        code = types.INVALID_PARAMS if revision in MODERN_PROTOCOL_VERSIONS else RESOURCE_NOT_FOUND
+        raise MCPError(code, "No such resource", {"uri": uri})
     mime_type, text = found
     return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=mime_type, text=text)])
 
