@@ -119,7 +119,7 @@ export class Caller {
       }
       return await answerOf(response, silence, lost);
     } finally {
-      silence.pause();
+      silence.stop(); // until somebody reads from what is handed over
     }
   }
 }

@@ -6,6 +6,7 @@ export class Silence {
   isOver = false;
   readonly #timeoutMs: number;
   readonly #ended = new AbortController();
+  #isStopped = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(timeoutMs: number, signal: AbortSignal | undefined) {
@@ -15,6 +16,7 @@ export class Silence {
 
   /** Counts from now on: the server has something to do, for which it gets `moreMs` beside the usual. */
   begin(moreMs = 0): void {
+    this.#isStopped = false;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#end(), Math.min(this.#timeoutMs + moreMs, MS_MAX));
   }
@@ -22,6 +24,19 @@ export class Silence {
   /** Counts no longer: whoever called has something to do. */
   pause(): void {
     clearTimeout(this.#timer);
+  }
+
+  /** Counts again, unless nobody waits any more. */
+  resume(): void {
+    if (!this.#isStopped) {
+      this.begin();
+    }
+  }
+
+  /** Counts no longer: nobody waits. */
+  stop(): void {
+    this.#isStopped = true;
+    this.pause();
   }
 
   #end(): void {

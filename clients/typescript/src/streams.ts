@@ -52,10 +52,11 @@ export class UploadBody {
         this.fault = { thrown };
         throw thrown;
       } finally {
-        silence.begin();
+        silence.resume();
       }
     };
-    return { body: streamOf(next, pieces), duplex: "half" };
+    // Where redirections are not errors, `fetch` keeps all that it has sent, to send it to another place.
+    return { body: streamOf(next, pieces), duplex: "half", redirect: "error" };
   }
 }
 
