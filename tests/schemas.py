@@ -1,4 +1,4 @@
-"""The published contracts: all under `schemas/`, the generated parts of documents, their pictures, and what makes them.
+"""The published contracts: `schemas/`, the generated parts of documents and of clients, their pictures, and what makes them.
 
 `python -m tests.schemas --write` makes them again; `tests/test_schemas.py` compares them byte for byte, so that a
 change of what the public relies on is seen as a diff.
@@ -30,11 +30,13 @@ from tests.api import api_text
 from tests.pictures.demo import demo
 from tests.pictures.layers import layers
 from tests.pictures.life import life
+from tests.typescript import client_sources
 
 ROOT = Path(__file__).parents[1]
 SCHEMAS = "schemas"
 PICTURES = ".github/pictures"
 AIO = "src/muniment/aio.pyi"
+TYPESCRIPT = "clients/typescript/src/generated"
 COMMAND = "python -m tests.schemas --write"
 BY_HAND = frozenset({"schemas/FORMAT.md"})  # a test compares it with what is stored
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -93,7 +95,9 @@ def _operations() -> dict[str, str]:
 
 
 def _openapi() -> dict[str, str]:
-    return {f"{SCHEMAS}/openapi.json": msgspec.json.encode(_settled(openapi(served(catalogue())))).decode() + "\n"}
+    document = _settled(msgspec.to_builtins(openapi(served(catalogue()))))
+    written = {f"{SCHEMAS}/openapi.json": msgspec.json.encode(document).decode() + "\n"}
+    return written | {f"{TYPESCRIPT}/{name}": text for name, text in client_sources(document).items()}
 
 
 def _group(listed: list[Operation]) -> str:
@@ -180,8 +184,10 @@ def generated() -> dict[str, str]:
 
 
 def committed() -> dict[str, str]:
-    """Return what is under `schemas/` and among the pictures, and the documents; not what is written by hand."""
-    files = [path for folder in (SCHEMAS, PICTURES) for path in (ROOT / folder).rglob("*") if path.is_file()]
+    """Return what is generated and there, and the documents; not what is written by hand."""
+    files = [
+        path for folder in (SCHEMAS, PICTURES, TYPESCRIPT) for path in (ROOT / folder).rglob("*") if path.is_file()
+    ]
     beside = [*(path.relative_to(guide.ROOT) for path in guide.documents()), Path(AIO)]
     files += [path for name in beside if (path := ROOT / name).is_file()]
     found = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in files}

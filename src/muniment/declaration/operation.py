@@ -154,6 +154,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     """
 
     group: str
+    group_summary: str
     name: str
     method: str
     terms: Terms
@@ -373,6 +374,7 @@ def operations_of(group: type[Group]) -> Iterator[Operation]:
         first, _, rest = (inspect.getdoc(method) or "").partition("\n")
         yield Operation(
             group=group.name,
+            group_summary=(inspect.getdoc(group) or "").partition("\n")[0],
             name=declared.verb,
             method=name,
             terms=declared.terms,

@@ -133,6 +133,7 @@ class AttachmentPart(
 
 
 Part = TextPart | ReasoningPart | ToolCallPart | ToolCallResponsePart | BlobPart | FilePart | UriPart | AttachmentPart
+PART = Meta(title="Part")  # its name in schemas
 
 TEXT_PARTS = (TextPart, ReasoningPart)
 
@@ -145,7 +146,7 @@ class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
     """
 
     role: Role
-    content: str | list[Part]
+    content: str | list[Annotated[Part, PART]]
     authority: Authority | None = None
     speaker_id: str | None = None
     speaker_kind: str | None = None

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import Annotated
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from muniment.events.attributes import AttributeRecorded
 from muniment.events.identity import TurnId, message_id
-from muniment.events.message import DEFAULT_AUTHORITY, Authority, Part, Role, TextPart, part_label
+from muniment.events.message import DEFAULT_AUTHORITY, PART, Authority, Part, Role, TextPart, part_label
 from muniment.events.records import ReferenceRecord
 from muniment.events.references import HostReference
 from muniment.events.turn import Attribution, Delivery, Source, ToolObservation, attributed
@@ -47,7 +48,7 @@ class SliceMessage(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     speaker_kind: str
     observed_ms: int
     redacted: bool = False
-    parts: list[Part] = []
+    parts: list[Annotated[Part, PART]] = []
 
 
 class SliceTurn(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

@@ -171,7 +171,7 @@ class MemoryGroup(Group):
     def amend(
         self,
         item: ItemId,
-        amendment: Annotated[Amendment, Meta(description="What to change.", examples=[AMENDMENT])],
+        amendment: Annotated[Amendment, Meta(description="What to change.", examples=[AMENDMENT], title="Amendment")],
         reason: Why,
         requester: Requester,
         expected: Annotated[

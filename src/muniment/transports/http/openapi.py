@@ -15,12 +15,12 @@ import msgspec
 
 from muniment import errors
 from muniment.declaration.operation import Effect, Operation
-from muniment.transports.http.status import MEANINGS, STATUS, STATUS_OF_CODE
+from muniment.transports.http.component_schemas import COMPONENTS, component_schemas, referred
+from muniment.transports.http.status import MEANINGS, RETRY_AFTER_S, STATUS, STATUS_OF_CODE
 from muniment.version import __version__
 
 PREFIX = "/v1"
 JSON, BYTES, PROBLEM = "application/json", "application/octet-stream", "application/problem+json"
-COMPONENTS = "#/components/schemas/{name}"
 IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -61,21 +61,26 @@ def is_plain(schema: dict[str, Any], components: dict[str, Any]) -> bool:
 def openapi(operations: Iterable[Operation]) -> dict[str, Any]:
     """Return the OpenAPI document of operations."""
     listed = list(operations)
-    shapes, components = msgspec.json.schema_components(
-        [shape for operation in listed for shape in (operation.request, operation.report)], ref_template=COMPONENTS
-    )
+    reports, components = component_schemas(listed)
     paths = {
         path_of(operation): {
             method.lower(): _described(operation, method, components, report) for method in methods_of(operation)
         }
-        for operation, report in zip(listed, shapes[1::2], strict=True)
+        for operation, report in zip(listed, reports, strict=True)
     }
     return {
         "openapi": "3.1.0",
-        "info": {"title": "muniment", "version": __version__},
+        "info": {
+            "title": "muniment",
+            "version": __version__,
+            "description": "A store of agent conversations as encrypted, verifiable evidence.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "tags": [{"name": group, "description": about} for group, about in _groups(listed).items()],
         "paths": paths,
         "components": {
-            "schemas": {**components, "Problem": _problem()},
+            "schemas": {**referred(paths, components), **_problem()},
+            "parameters": {"IdempotencyKey": IDEMPOTENCY_KEY},
             "responses": _refusals(),
             "securitySchemes": {"client_key": {"type": "http", "scheme": "bearer"}},
         },
@@ -103,12 +108,15 @@ def _described(operation: Operation, method: str, components: dict[str, Any], re
             for name, schema in request["properties"].items()
         ]
     if operation.effect is not Effect.READ:
-        described["parameters"] = [*described.get("parameters", []), IDEMPOTENCY_KEY]
+        described["parameters"] = [
+            *described.get("parameters", []),
+            {"$ref": "#/components/parameters/IdempotencyKey"},
+        ]
     if operation.upload is not None:
         described["requestBody"] = {
             "required": True,
             "description": operation.upload_help,
-            "content": {BYTES: {}},
+            "content": {BYTES: {"schema": {"type": "string", "format": "binary"}}},
         }
     elif method == "POST":
         schema = {"$ref": COMPONENTS.format(name=operation.request.__name__)}
@@ -123,13 +131,25 @@ def _parameter(name: str, schema: dict[str, Any], components: dict[str, Any], *,
     return {"name": name, "in": "query", "required": required, "description": schema["description"], **shape}
 
 
+def _groups(operations: list[Operation]) -> dict[str, str]:
+    return {operation.group: operation.group_summary for operation in operations}
+
+
 def _refusals() -> dict[str, Any]:
     content = {PROBLEM: {"schema": {"$ref": COMPONENTS.format(name="Problem")}}}
-    return {str(status): {"description": meaning, "content": content} for status, meaning in MEANINGS.items()}
+    later = {"Retry-After": {"description": "Seconds until a retry may succeed.", "schema": {"type": "integer"}}}
+    return {
+        str(status): {
+            "description": meaning,
+            **({"headers": later} if status in RETRY_AFTER_S else {}),
+            "content": content,
+        }
+        for status, meaning in MEANINGS.items()
+    }
 
 
-def _problem() -> dict[str, Any]:
-    """Return the schema of a problem document, with every code that there is."""
+def _problem() -> dict[str, dict[str, Any]]:
+    """Return the schemas of a problem document, of every code that there is, and of their kinds."""
     codes = sorted(
         {
             error.code
@@ -137,8 +157,9 @@ def _problem() -> dict[str, Any]:
             if issubclass(error, errors.MunimentError)
         }
     )
-    text, number = {"type": "string"}, {"type": "integer"}
-    return {
+    text, number = {"type": "string"}, {"type": "integer", "format": "int64"}
+    code, kind = ({"$ref": COMPONENTS.format(name=name)} for name in ("ErrorCode", "ErrorKind"))
+    problem = {
         "title": "Problem",
         "description": "Why a request was refused (RFC 9457). Holds no content, no key and no name.",
         "type": "object",
@@ -146,8 +167,8 @@ def _problem() -> dict[str, Any]:
             "type": text,
             "title": text,
             "status": {"enum": sorted({*STATUS.values(), *STATUS_OF_CODE.values()})},
-            "code": {"enum": codes},
-            "kind": {"enum": [str(kind) for kind in errors.Kind]},
+            "code": code,
+            "kind": kind,
             "message": text,
             "at": text,
             "problem": text,
@@ -156,4 +177,13 @@ def _problem() -> dict[str, Any]:
             "choices": {"type": "array", "items": text},
         },
         "required": ["type", "title", "status", "code", "kind", "message"],
+    }
+    return {
+        "Problem": problem,
+        "ErrorCode": {"title": "ErrorCode", "description": "What is wrong.", "enum": codes},
+        "ErrorKind": {
+            "title": "ErrorKind",
+            "description": "Who can act: the caller, or for `corrupt` and `unavailable` the operator.",
+            "enum": [str(each) for each in errors.Kind],
+        },
     }

@@ -6,10 +6,9 @@ import msgspec
 from starlette.responses import Response
 
 from muniment.errors import MunimentError
-from muniment.transports.http.status import STATUS_OF_CODE, status_of
+from muniment.transports.http.status import RETRY_AFTER_S, STATUS_OF_CODE, status_of
 
 MEDIA_TYPE = "application/problem+json"
-RETRY_AFTER_S: dict[int, int] = {429: 1, 503: 1}
 CHALLENGE = 'Bearer realm="muniment"'
 
 

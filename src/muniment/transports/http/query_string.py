@@ -15,7 +15,8 @@ import msgspec
 
 from muniment.declaration.operation import Operation, Request
 from muniment.errors import InvalidInput
-from muniment.transports.http.openapi import COMPONENTS, is_plain
+from muniment.transports.http.component_schemas import COMPONENTS
+from muniment.transports.http.openapi import is_plain
 
 
 def json_of(operation: Operation, pairs: Iterable[tuple[str, str]]) -> bytes:

@@ -1,0 +1,4 @@
+import "./calls.js";
+import "./retries.js";
+import "./secrets.js";
+import "./streams.js";
