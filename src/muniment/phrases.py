@@ -131,6 +131,7 @@ PHRASES: dict[str, str] = {
     "unknown_key": "the key is unknown, expired or revoked",
     "unknown_option": "unknown",
     "unknown_upload": "no file that was added waits under this upload: add it again",
+    "unknown_user": "user id and user key do not belong together, or the key is expired or revoked",
     "unknown_word": "unknown",
     "value_misplaced": "value is missing or not accepted",
     "versions": "versions of the key do not match",

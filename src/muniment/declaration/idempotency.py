@@ -1,7 +1,8 @@
 """Calling an operation once, however often it is asked for: idempotency keys, the same over every transport.
 
 A key belongs to its principal (a client, or whoever opened the store) in one space. The same key with the same request
-gets the first answer again; with another request it is refused. In this order (AD-04, AD-09):
+gets the first answer again, over another transport as well; with another request it is refused. In this order (AD-04,
+AD-09):
 
 1. Rights are tested; a refused request reserves nothing.
 2. The key is reserved. Of two at once, one runs; where the operation is idempotent, both may.
@@ -18,13 +19,15 @@ from __future__ import annotations
 
 import hashlib
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import BinaryIO
 
 import msgspec
 from msgspec import Struct
 
 from muniment.crypto.segment import NONCE_BYTES, open_sealed
-from muniment.declaration.operation import Group, Operation, Request, perform, permit
+from muniment.declaration.operation import Effect, Group, Operation, Request, Uploads, perform, permit, reading
 from muniment.declaration.session import Session
 from muniment.errors import AnswerErased, InvalidInput, KeyMissing, KeyReused, RequestInProgress
 from muniment.kernel.digest import b64url
@@ -55,10 +58,17 @@ class KeptAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
 ANSWERS = RecordKind("answer", KeptAnswer, ttl_ms=KEPT_MS)
 
 
+def takes_key(operation: Operation) -> bool:
+    """Tell whether an operation can be asked for once: it changes an open space."""
+    return operation.effect is not Effect.READ and not (operation.terms.keyless or operation.terms.spaceless)
+
+
 def perform_once(
-    group: Group, operation: Operation, request: Request, key: str, upload: BinaryIO | None = None
+    group: Group, operation: Operation, request: Request, key: str, upload: Uploads | None = None
 ) -> KeyedReport:
     """Run an operation unless this key has its answer already; return the report, or that of the first call.
+
+    An upload is one file or stream.
 
     Raises `request.key_reused` for a key that belongs to another request, `request.in_progress` while the first call is
     running or when its outcome is unknown, and `request.answer_erased` when its answer is gone.
@@ -67,16 +77,16 @@ def perform_once(
     assert isinstance(group.gate, Session), "operations run in a session"
     permit(group, operation)
     call = _KeyedCall(group.gate, operation, key)
-    body = None if upload is None else _Digesting(upload)
-    kept = call.reserve(request, body)
-    if kept is not None:
-        return call.answer_of(kept)
-    try:
-        report = msgspec.json.encode(perform(group, operation, request, None if body is None else body.stream))
-    except BaseException:
-        call.release()
-        raise
-    call.keep(request, body, report)
+    with _digesting(operation, upload) as body:
+        kept = call.reserve(request, body)
+        if kept is not None:
+            return call.answer_of(kept)
+        try:
+            report = msgspec.json.encode(perform(group, operation, request, None if body is None else body.stream))
+        except BaseException:
+            call.release()
+            raise
+        call.keep(request, body, report)
     return KeyedReport(report=report)
 
 
@@ -163,6 +173,16 @@ class _Digesting(io.RawIOBase):
         while self.read(PIECE_BYTES):
             pass
         return self._digest.digest()
+
+
+@contextmanager
+def _digesting(operation: Operation, upload: Uploads | None) -> Iterator[_Digesting | None]:
+    """Give the upload of an operation as a stream that knows its digest, or None where it takes none."""
+    if operation.upload is None:
+        yield None
+        return
+    with reading(upload, operation.upload) as stream:
+        yield _Digesting(stream)
 
 
 def _check_idempotency_key(key: str) -> None:

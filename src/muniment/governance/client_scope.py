@@ -15,6 +15,14 @@ from muniment.governance.access import Access, Effect
 from muniment.governance.views import View
 
 NAMES_MAX = 100
+GATEWAY_OPERATIONS = (
+    "conversations.activity",
+    "memory.recall",
+    "notebook.proposals",
+    "transcripts.commit",
+    "transcripts.search",
+    "transcripts.timeline",
+)  # what the memory gateway calls for a user
 REQUESTS_PER_MINUTE_MAX = 1_000_000
 
 
@@ -50,6 +58,16 @@ class ClientScope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
             channels=None if self.channels is None else frozenset(self.channels),
             operations=None if self.operations is None else frozenset(self.operations),
         )
+
+
+def gateway_scope(user: SubjectId) -> ClientScope:
+    """Return the scope of a user of the memory gateway: to add and find what is about this subject, and no more."""
+    return ClientScope(
+        effects=[Effect.READ, Effect.APPEND],
+        views=[View.MODEL_CONTEXT],
+        subject=user,
+        operations=list(GATEWAY_OPERATIONS),
+    )
 
 
 def check_scope(scope: ClientScope) -> None:

@@ -18,10 +18,11 @@
 | witnesses that it asks, each as `URL VKEY`, separated by commas | `MUNIMENT_WITNESSES` | none |
 | directories with agent skills, several with `:` between them | `MUNIMENT_SKILLS` | none |
 | program that signs outside the store, as `command:/path/to/program` | `MUNIMENT_SIGNER` | none |
+| client key, for commands that do no more than it allows | `MUNIMENT_CLIENT_KEY` | none: what the owner may |
 
 `MUNIMENT_KEYS_FILE` is the path of a file with the root key itself, instead of `MUNIMENT_KEYS`.
 The key of the endpoint of `http` is in the variable that `_KEY_VARIABLE` names, or in the file that this variable names
-with `_FILE` behind it; the same is true of `env:NAME` as the root key (`kernel.environment`).
+with `_FILE` behind it; the same is true of `env:NAME` as the root key and of the client key (`kernel.environment`).
 
 The first four say where a store in a directory is; the others apply to every store that is opened.
 """
@@ -46,12 +47,13 @@ from muniment.evidence.pins import PinFailure
 from muniment.governance.limits import Limits
 from muniment.governance.policy import Policy
 from muniment.governance.profiles import Profile
+from muniment.kernel.environment import secret_of
 from muniment.space.token_counter import ENCODINGS, Encoding, token_counter
 
 Vocabulary = TypeVar("Vocabulary", bound=StrEnum)
 
 
-KEYS, KEYS_FILE = "MUNIMENT_KEYS", "MUNIMENT_KEYS_FILE"
+KEYS, KEYS_FILE, CLIENT_KEY = "MUNIMENT_KEYS", "MUNIMENT_KEYS_FILE", "MUNIMENT_CLIENT_KEY"
 LIMIT_DIGITS_MAX = 12
 EMBEDDER_TEXTS = ("folder", "url", "model", "key_variable")
 PREFIX = "MUNIMENT_"
@@ -64,6 +66,8 @@ NAMES = frozenset(
         *(f"{PREFIX}EMBEDDER_{name.upper()}" for name in (*EMBEDDER_TEXTS, "dimension", "spaces")),
         f"{PREFIX}WITNESSES",
         f"{PREFIX}SKILLS",
+        CLIENT_KEY,
+        f"{CLIENT_KEY}_FILE",
         KEYS,
         KEYS_FILE,
     }
@@ -190,6 +194,12 @@ def set_witnesses(environment: Mapping[str, str] = os.environ) -> tuple[HttpWitn
 def set_skills(environment: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
     """Return the directories with agent skills that an environment names."""
     return tuple(Path(path) for path in (environment.get("MUNIMENT_SKILLS") or "").split(os.pathsep) if path)
+
+
+def set_client_key(environment: Mapping[str, str] = os.environ) -> str | None:
+    """Return the client key that an environment sets, or whose file it names."""
+    key = secret_of(CLIENT_KEY, environment, at=CLIENT_KEY)
+    return None if key is None else key.decode(errors="replace").strip()
 
 
 def set_signer(environment: Mapping[str, str] = os.environ) -> NoteSigner | None:

@@ -9,9 +9,9 @@ from msgspec import Meta, Struct
 from muniment.declaration.operation import Effect, Family, Group, operation
 from muniment.declaration.session import Session
 from muniment.errors import AccessDenied, InvalidInput
-from muniment.events.identity import SpaceName, check_name
+from muniment.events.identity import SpaceName, SubjectId, check_name
 from muniment.governance.access import covers_operation
-from muniment.governance.client_scope import ClientScope, check_scope
+from muniment.governance.client_scope import ClientScope, check_scope, gateway_scope
 from muniment.kernel.times import DURATION, MOMENT
 from muniment.space.clients import Client, Clients, IssuedKey
 
@@ -68,16 +68,31 @@ class ClientGroup(Group):
     @operation(Effect.ADMIN, family=Family.STORE, secret=True, request="CreateClientRequest")
     def create(
         self,
-        client: ClientName,
+        client: Annotated[
+            str | None,
+            Meta(description="Name of the client, unique in the store. Without it: that of the gateway user."),
+        ] = None,
         scope: Annotated[ClientScope, Meta(description="What the key allows.")] = READER,
         until_ms: Until = None,
+        gateway_user: Annotated[
+            SubjectId | None,
+            Meta(description="Subject that may use the memory gateway with this key, instead of a scope."),
+        ] = None,
     ) -> ClientKeyIssued:
         """Create a client of the open space and show its key, once.
 
         The key is valid for the open space alone, and allows no more than its creator may do. It is 256 bits behind the
         prefix `mun_`, with a checksum at its end. The store keeps a digest of it, and the fingerprint that lists and
-        logs show in its place. Raises `client.exists`, `request.invalid` and `access.denied`.
+        logs show in its place. For a `gateway_user` it is the user key of `/memories/*`, and allows no more than these
+        need of this subject. Raises `client.exists`, `request.invalid` and `access.denied`.
         """
+        if gateway_user is not None:
+            if scope != READER:
+                raise InvalidInput(at="gateway_user", problem="not_expected")
+            scope = gateway_scope(gateway_user)
+        client = gateway_user if client is None else client
+        if client is None:
+            raise InvalidInput(at="client", problem="missing_field")
         check_name(client, at="client")
         check_scope(scope)
         for name in scope.operations or ():

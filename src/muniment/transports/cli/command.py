@@ -25,9 +25,8 @@ from muniment.declaration.operation import (
     bound,
     perform,
 )
-from muniment.declaration.surfaces import DESTROYS
-from muniment.errors import InvalidInput, NotConfirmed
-from muniment.events.changes import Transition
+from muniment.errors import InvalidInput
+from muniment.transports.cli.confirming import confirm, is_confirmed
 from muniment.transports.cli.failure import VERDICT, Misfit
 from muniment.transports.cli.fields import (
     Field,
@@ -40,6 +39,7 @@ from muniment.transports.cli.fields import (
 )
 from muniment.transports.cli.folders import hand_over_folder
 from muniment.transports.cli.json_text import laid_out
+from muniment.transports.cli.once import KEY_HELP, KEY_OPTION, performed_once, takes_one_key
 from muniment.transports.cli.opening import opened
 from muniment.transports.cli.output import page_on, require_writable, write_csv, write_json, write_private
 from muniment.transports.cli.plain_page import OutputPage
@@ -49,15 +49,6 @@ from muniment.transports.cli.store_options import SHARED, StoreOptions, door_opt
 EXAMPLE_COLUMNS = 68  # of a line of an example, so that it fits a page of 80 with its margins
 
 
-def question_of(operation: Operation, request: Struct) -> str:
-    """Return the question that confirms an operation: what it does, and whether that can be undone."""
-    transition = next((value for value in msgspec.structs.astuple(request) if isinstance(value, Transition)), None)
-    if transition is None:
-        return f"Run `{operation.group} {operation.name}`? (content that it removes cannot be recovered)"
-    outcome = "cannot be undone" if transition is Transition.ERASE else "reversible"
-    return f"{transition.capitalize()} the turns? ({outcome})"
-
-
 def command_of(operation: Operation, name: str | None = None) -> click.Command:
     """Return the command that runs an operation, under its own name or another."""
     fields = fields_of(operation.request, SHARED)
@@ -65,7 +56,7 @@ def command_of(operation: Operation, name: str | None = None) -> click.Command:
     if operation.upload is not None:
         upload = upload_field(operation.upload, operation.upload_help, several=operation.uploads_several)
     own: list[click.Parameter] = []
-    if DESTROYS[operation.effect]:
+    if is_confirmed(operation):
         own.append(click.Option(["--yes"], is_flag=True, help="Do not ask for confirmation."))
     if operation.report is Document:
         own.append(
@@ -81,6 +72,8 @@ def command_of(operation: Operation, name: str | None = None) -> click.Command:
         own.append(
             click.Option(["--out"], metavar="DIR", help="Write the files below a directory, readable by you alone.")
         )
+    if takes_one_key(operation, fields):
+        own.append(click.Option([KEY_OPTION], metavar="TEXT", help=KEY_HELP))
     if issubclass(operation.report, ResultTable):
         own.append(click.Option(["--csv"], is_flag=True, help="Write the rows as CSV."))
     command = Verb(
@@ -132,12 +125,18 @@ class Verb(click.Command):
                 offered = [] if any(field.required for field in members) else [field.flag for field in members]
                 raise Misfit(refused.at, refused.problem, choices=offered, ctx=ctx) from None  # the help has a call
             raise
-        if DESTROYS[operation.effect] and not typed["yes"] and not typed.get("dry_run"):
-            _ask(door, operation, request)
+        if is_confirmed(operation) and not typed["yes"] and not typed.get("dry_run"):
+            confirm(door, operation, request)
         if typed.get("out") is not None and operation.report is not DocumentFolder:
             require_writable(Path(typed["out"]))
         with opened(door, operation) as runtime:
-            report = perform(getattr(runtime, operation.group), operation, request, upload)
+            group = getattr(runtime, operation.group)
+            key = typed["idempotency_key"] if takes_one_key(operation, self.fields) else None
+            report = (
+                perform(group, operation, request, upload)
+                if key is None
+                else performed_once(group, operation, request, key, upload)
+            )
         if isinstance(report, Document):
             _hand_over(report, typed["out"], as_json=door.as_json)
         elif isinstance(report, DocumentFolder):
@@ -159,13 +158,6 @@ def _with_format(fields: list[Field], typed: dict[str, Any]) -> dict[str, Any]:
         return typed
     ending = Path(out).suffix.removeprefix(".").lower()
     return {**typed, "format": ending} if ending in {word.value for word in format_field.kind} else typed
-
-
-def _ask(door: StoreOptions, operation: Operation, request: Struct) -> None:
-    if not door.may_ask():
-        raise NotConfirmed(at=operation.path, problem="nobody_to_ask")
-    if not click.confirm(question_of(operation, request), err=True):
-        raise NotConfirmed(at=operation.path, problem="declined")
 
 
 def _hand_over(document: Document, out: str | None, *, as_json: bool) -> None:

@@ -15,10 +15,10 @@
 | anything with a name of one letter | `-n VALUE` |
 | the text of a file | the path of the file, or `-` |
 
-The first field, when it is required or names the conversation, is also accepted as a positional argument; of a struct
-of scalars, its one required field. A field that has the name of a store option (`--space`) is that option: it means the
-open space anyway. A conversation may be typed as lists print it, `channel/conversation`, unless its channel is given by
-itself. The help of each comes from the declaration.
+The first field, when it is required or names the conversation or the client, is also accepted as a positional argument;
+of a struct of scalars, its one required field. A field that has the name of a store option (`--space`) is that option:
+it means the open space anyway. A conversation may be typed as lists print it, `channel/conversation`, unless its
+channel is given by itself. The help of each comes from the declaration.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ else:
 
 STANDARD_INPUT = "-"
 CONVERSATION, CHANNEL = "conversation", "channel"
+BY_PLACE_TOO = frozenset({CONVERSATION, "client"})  # first fields that may be left out, and typed without their names
 NOTHING_TYPED = (None, ())  # an option that was not given, or not once
 BY_PLACE = "_by_place"  # ends the name of the positional argument for an option
 EXAMPLES: dict[TimeKind, str] = {
@@ -259,7 +260,7 @@ def parameters_of(fields: list[Field]) -> list[click.Parameter]:
 
 
 def _is_by_place(first: Field) -> bool:
-    return first.required or first.name == "conversation"
+    return first.required or first.name in BY_PLACE_TOO
 
 
 def word_for(field: Field) -> str:

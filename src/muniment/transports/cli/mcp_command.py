@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 from importlib import import_module
 from importlib.util import find_spec
@@ -13,6 +12,7 @@ import click
 from muniment.errors import ExtraMissing
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.open import open  # noqa: A004 - muniment.open()
+from muniment.runtime.settings import set_client_key
 from muniment.space.options import Options
 from muniment.transports.cli.fields import ChoiceParam
 from muniment.transports.cli.output import write_json
@@ -23,7 +23,6 @@ HELP = """Serve this store over MCP, on standard input and output.
 
 Desktop clients and editors start this command themselves: --print-config prints what to put into their configuration.
 With a client key in MUNIMENT_CLIENT_KEY the tools do what that key allows, else what you may do yourself."""
-KEY = "MUNIMENT_CLIENT_KEY"
 
 
 def mcp_command() -> click.Command:
@@ -65,7 +64,7 @@ def _run(ctx: click.Context, every: bool, print_config: str | None, print_rules:
         raise ExtraMissing(at="mcp", problem="needs_mcp")
     logging.basicConfig(format="%(message)s", level=logging.WARNING, stream=sys.stderr)
     server = import_module("muniment.transports.mcp.mcp_server")  # only here: whoever does not serve does not load it
-    named, key = door.named, os.environ.get(KEY)
+    named, key = door.named, set_client_key()
     with open(named.get("store"), keys=named.get("keys"), space=named.get("space"), options=Options()) as runtime:
         caller = runtime if key is None else runtime.as_client(runtime.client_of(key))
         server.serve_stdio(caller, catalogue(), every=every)

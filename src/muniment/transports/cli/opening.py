@@ -1,4 +1,7 @@
-"""Opening the store that the options name, as an operation needs it: with keys, without, or without a space."""
+"""Opening the store that the options name, as an operation needs it: with keys, without, or without a space.
+
+With a client key in the environment a command does what that key allows, as over a network.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from muniment.declaration.operation import Operation
 from muniment.evidence.pin import FilePin
@@ -15,7 +19,7 @@ from muniment.governance.profiles import Profile
 from muniment.kernel.sources import system_sources
 from muniment.runtime.open import open, open_store, open_to_diagnose, open_without_key  # noqa: A004 - muniment.open()
 from muniment.runtime.runtime import Runtime
-from muniment.runtime.settings import set_pin_failure, word
+from muniment.runtime.settings import set_client_key, set_pin_failure, word
 from muniment.space.options import Options
 from muniment.transports.cli.progress import shown
 from muniment.transports.cli.store_options import StoreOptions
@@ -50,7 +54,13 @@ def opened(door: StoreOptions, operation: Operation) -> Iterator[Runtime]:
             pin=_pins(door),
             profile=UNSET if profile is None else word(Profile, profile, at="profile"),
         )
-        store = door.named.get("store")
+        store, key = door.named.get("store"), set_client_key()
+        if key is not None:
+            options = replace(options, create=False)
+            runtime = open(store, keys=door.named.get("keys"), space=door.named.get("space"), options=options)
+            with runtime:
+                yield runtime.as_client(runtime.client_of(key))
+            return
         if operation.terms.diagnosing:
             named = door.named
             runtime = open_to_diagnose(store, keys=named.get("keys"), space=named.get("space"), options=options)

@@ -86,18 +86,24 @@ def _run(ctx: click.Context, /, *, demo: bool, **given: object) -> int:
             click.echo(DEMO.format(url=listener.url, key=_demo_key(runtime)))
         elif not runtime.clients.list_().clients:
             click.echo(NO_CLIENTS)
-        app = served.http_app(runtime, catalogue(), system_sources(), options.rules, _mounts(served))
+        app = served.http_app(runtime, catalogue(), system_sources(), options.rules, _mounts())
         sys.stdout.flush()
         listener.serve(listener.server(app))
     return 0
 
 
-def _mounts(served: Any) -> Any:
-    """Return what mounts MCP beside the operations, where its package is installed."""
-    if not find_spec("mcp"):
-        return served.no_mounts
-    over_http = import_module("muniment.transports.mcp.over_http")
-    return lambda callers: {over_http.PATH: over_http.McpOverHttp(catalogue(), callers, every=False)}
+def _mounts() -> Any:
+    """Return what mounts the gateway beside the operations, and MCP where its package is installed."""
+    gateway = import_module("muniment.transports.gateway.gateway_app")
+    over_http = import_module("muniment.transports.mcp.over_http") if find_spec("mcp") else None
+
+    def mounts(callers: Any) -> dict[str, Any]:
+        made = dict(gateway.GatewayApp(catalogue(), callers).mounts)
+        if over_http is not None:
+            made[over_http.PATH] = over_http.McpOverHttp(catalogue(), callers, every=False)
+        return made
+
+    return mounts
 
 
 def _opened(door: StoreOptions, *, demo: bool) -> Runtime:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from muniment.declaration.idempotency import KeyedReport, perform_once
+from muniment.declaration.idempotency import KeyedReport, perform_once, takes_key
 from muniment.declaration.operation import Effect, Operation, bound, perform, permit
 from muniment.errors import InvalidInput, NotAuthenticated
 from muniment.kernel.digest import b64url, sha256
@@ -32,9 +32,10 @@ ETAG_BYTES = 16
 
 
 class KeyHolder(Struct, frozen=True, kw_only=True):
-    """Whoever shows a key: what it opens, and the fingerprint by which logs know it."""
+    """Whoever shows a key: what it opens, its name, and the fingerprint by which logs know it."""
 
     runtime: Runtime
+    client: str
     fingerprint: str
 
 
@@ -54,14 +55,18 @@ class Callers:
         scheme, _, key = (authorization or "").partition(" ")
         if scheme.lower() != "bearer" or not key:
             raise NotAuthenticated(problem="no_key")
-        client = self._runtime.client_of(key.strip())
+        return self.holder_of(key.strip(), operation)
+
+    def holder_of(self, key: str, operation: Operation | None = None) -> KeyHolder:
+        """Return who has a key, wherever a request shows it; otherwise as `caller_of`."""
+        client = self._runtime.client_of(key)
         rate = client.scope.requests_per_minute
         if rate is not None:
             self._rates.take(client.name, rate, self._clock.now_ms())
         runtime = self._runtime.as_client(client)
         if operation is not None:
             permit(getattr(runtime, operation.group), operation)
-        return KeyHolder(runtime=runtime, fingerprint=client.keys[-1].fingerprint)
+        return KeyHolder(runtime=runtime, client=client.name, fingerprint=client.keys[-1].fingerprint)
 
 
 async def answered(request: Request, operation: Operation, callers: Callers) -> Response:
@@ -70,7 +75,7 @@ async def answered(request: Request, operation: Operation, callers: Callers) -> 
     request.state.client = caller.fingerprint
     upload = io.BufferedReader(UploadStream(request)) if operation.upload is not None else None
     if request.method == "POST" and upload is None:
-        given = await _json_body(request)
+        given = await json_body(request)
     else:
         given = json_of(operation, request.query_params.multi_items())
     key = request.headers.get("idempotency-key")
@@ -78,10 +83,11 @@ async def answered(request: Request, operation: Operation, callers: Callers) -> 
     return _response(request, operation, answer)
 
 
-async def _json_body(request: Request) -> bytes:
+async def json_body(request: Request, limit: int = BODY_BYTES_MAX) -> bytes:
+    """Return a body that is JSON, or an empty object for none; raises `request.invalid`, `request.limit_exceeded`."""
     if request.query_params:
         raise InvalidInput(at="query", problem="not_expected")
-    body = await whole_body(request, BODY_BYTES_MAX)
+    body = await whole_body(request, limit)
     kind = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
     if kind != JSON:
         raise InvalidInput(at="content-type", problem="not_json")
@@ -95,7 +101,7 @@ def _performed(
     runtime: Runtime, operation: Operation, given: bytes, key: str | None, upload: BinaryIO | None
 ) -> KeyedReport:
     request, group = bound(operation, given), getattr(runtime, operation.group)
-    if key is not None and operation.effect is not Effect.READ:
+    if key is not None and takes_key(operation):
         return perform_once(group, operation, request, key, upload)
     return KeyedReport(report=msgspec.json.encode(perform(group, operation, request, upload)))
 

@@ -41,7 +41,10 @@ class Route(NamedTuple):
 
 
 class MountedApp(Protocol):
-    """An application at a path of its own. `run` holds what it needs, for as long as the server serves."""
+    """An application at a path of its own, or at all that begin with one that has a slash at its end.
+
+    `run` holds what it needs, for as long as the server serves.
+    """
 
     def run(self) -> AbstractAsyncContextManager[None]:
         """Serve requests inside."""
@@ -94,31 +97,44 @@ class Paths:
             await self._live(receive, send)
             return
         path = scope["path"]
-        mounted, route = self._mounts.get(path), self._routes.get(path)
-        if mounted is None and route is None:
+        at, route = self._mount_at(path), self._routes.get(path)
+        if at is None and route is None:
             raise RouteMissing(at="path")
-        scope["state"]["route"] = path
-        if mounted is not None:
+        scope["state"]["route"] = at or path
+        if at is not None:
+            mounted = self._mounts[at]
             await mounted(scope, receive, send)
             return
         assert route is not None, "it is one or the other"
         allowed = {*route.methods, *(("HEAD",) if "GET" in route.methods else ())}
         if scope["method"] not in allowed:
-            response = problem(WRONG_METHOD, InvalidInput(at="method", choices=sorted(allowed)).report())
-            response.headers["Allow"] = ", ".join(sorted(allowed))
+            response = wrong_method(allowed)
         else:
             response = await route.endpoint(Request(scope, receive))
         await response(scope, receive, send)
+
+    def _mount_at(self, path: str) -> str | None:
+        """Return the path of the application that answers: this one, or one with a slash at its end that begins it."""
+        if path in self._mounts:
+            return path
+        return next((at for at in self._mounts if at.endswith("/") and path.startswith(at)), None)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         """Hold what the mounted applications need between the start of the server and its end."""
         async with AsyncExitStack() as stack:
             await receive()
-            for mounted in self._mounts.values():
+            for mounted in dict.fromkeys(self._mounts.values()):  # each once, at however many paths it is
                 await stack.enter_async_context(mounted.run())
             await send({"type": "lifespan.startup.complete"})
             await receive()
         await send({"type": "lifespan.shutdown.complete"})
+
+
+def wrong_method(allowed: Iterable[str]) -> Response:
+    """Return the answer to a request whose method is not taken here."""
+    response = problem(WRONG_METHOD, InvalidInput(at="method", choices=sorted(allowed)).report())
+    response.headers["Allow"] = ", ".join(sorted(allowed))
+    return response
 
 
 async def _operation(operation: Operation, callers: Callers, request: Request) -> Response:

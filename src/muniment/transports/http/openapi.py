@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from muniment import errors
+from muniment.declaration.idempotency import takes_key
 from muniment.declaration.operation import Effect, Operation
 from muniment.transports.http.component_schemas import COMPONENTS, component_schemas, referred
 from muniment.transports.http.status import MEANINGS, RETRY_AFTER_S, STATUS, STATUS_OF_CODE
@@ -107,7 +108,7 @@ def _described(operation: Operation, method: str, components: dict[str, Any], re
             _parameter(name, schema, components, required=name in required)
             for name, schema in request["properties"].items()
         ]
-    if operation.effect is not Effect.READ:
+    if takes_key(operation):
         described["parameters"] = [
             *described.get("parameters", []),
             {"$ref": "#/components/parameters/IdempotencyKey"},

@@ -41,7 +41,7 @@ def build(runtime_of: RuntimeOf, operations: Iterable[Operation], *, every: bool
         return types.ListToolsResult(tools=await _in_thread(tools.listed, runtime_of(context)))
 
     async def call_tool(context: Context, asked: types.CallToolRequestParams) -> types.CallToolResult:
-        return await _in_thread(tools.call, runtime_of(context), asked.name, asked.arguments or {})
+        return await _in_thread(tools.call, runtime_of(context), asked.name, asked.arguments or {}, asked.meta or {})
 
     async def list_resources(_context: Context, _: object) -> types.ListResourcesResult:
         return types.ListResourcesResult(resources=await _in_thread(resources.listed))
