@@ -29,7 +29,7 @@ class McpOverHttp:
     def __init__(self, operations: Iterable[Operation], callers: Callers, *, every: bool) -> None:
         self._callers = callers
         self._manager = StreamableHTTPSessionManager(
-            app=build(_runtime_of, served(operations), every=every),
+            app=build(_runtime_of, [one for one in served(operations) if one.download is None], every=every),
             json_response=True,
             stateless=True,
             max_request_body_size=BODY_BYTES_MAX,
