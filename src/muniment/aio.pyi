@@ -174,7 +174,11 @@ class AsyncAttachments:
         length: int = ...,
     ) -> AttachmentRange: ...
     async def save(
-        self, conversation: ConversationKey, attachment: AttachmentPlace, file: str, view: View = ...
+        self,
+        conversation: ConversationKey,
+        attachment: AttachmentPlace,
+        file: str | PathLike[str] | BinaryIO,
+        view: View = ...,
     ) -> SavedAttachment: ...
 
 class AsyncConversationGroup:
@@ -447,7 +451,11 @@ class AsyncSpaces:
 
 class AsyncArchives:
     async def export(
-        self, file: str, scope: ArchiveScope, private: PrivateMaterial = ..., sealed_by: str | None = ...
+        self,
+        file: str | PathLike[str] | BinaryIO,
+        scope: ArchiveScope,
+        private: PrivateMaterial = ...,
+        sealed_by: str | None = ...,
     ) -> ArchiveReport: ...
     async def inspect(
         self, file: BinaryIO | bytes | str | PathLike[str], sealed_by: str | None = ...

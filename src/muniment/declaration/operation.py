@@ -7,12 +7,12 @@ loops over the catalogue: none of them knows an operation by name.
 
 A request is bound once. A call from Python is bound when it is made; a transport binds bytes with `bound` and hands the
 result to `perform`. Either way rights and state are checked before the operation runs. An `Upload` is no part of the
-request: it is a stream of bytes that the operation reads while it runs.
+request: it is a stream of bytes that the operation reads while it runs. A `Download` is the file that it writes
+(`declaration.download`); `streamed` is the same operation with a stream in the place of the path.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import io
@@ -25,8 +25,11 @@ from typing import Annotated, Any, BinaryIO, Protocol, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
-from muniment.errors import AccessDenied, CapabilityHidden, FileUnavailable, InvalidInput, Kind, UnknownConversation
+from muniment.declaration.download import DOWNLOAD
+from muniment.declaration.upload import named_sources, reading
+from muniment.errors import AccessDenied, CapabilityHidden, Kind, UnknownConversation
 from muniment.events.binding import bind, parse_json
 from muniment.governance.access import Bound, Effect, SecondRight
 from muniment.governance.policy import RECORDED_FAMILIES, Family
@@ -150,7 +153,8 @@ class Operation(Struct, frozen=True, kw_only=True):
 
     `method` is the attribute of the group; it differs from `name` where that is a word of the language. `upload` is the
     parameter that is a stream (several, and folders, where it `uploads_several`), `server_paths` those that are paths
-    on the machine of the store, each with its reason.
+    on the machine of the store, each with its reason. `download` is the one among them that may be a stream instead,
+    and `streamed_request` the request without it.
     """
 
     group: str
@@ -166,6 +170,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     uploads_several: bool = False
     upload_help: str = ""
     server_paths: dict[str, str] = {}
+    download: str | None = None
+    streamed_request: type[Request] | None = None
 
     @property
     def path(self) -> str:
@@ -234,15 +240,31 @@ class Declared:
         return self.upload is not None and SEVERAL in extras_of(self.hints[self.upload])
 
     @functools.cached_property
+    def download(self) -> str | None:
+        """The parameter that is the file that the operation writes, if there is one."""
+        return next((name for name in self.names if DOWNLOAD in extras_of(self.hints[name])), None)
+
+    @functools.cached_property
     def request(self) -> type[Request]:
         """The request as a struct: one field for each parameter that is no stream; unknown fields are refused."""
+        return self._request_of(without=(self.upload,))
+
+    @functools.cached_property
+    def streamed_request(self) -> type[Request]:
+        """The request of a caller whose download is a stream."""
+        return self._request_of(without=(self.upload, self.download))
+
+    def _request_of(self, *, without: tuple[str | None, ...]) -> type[Request]:
         fields: list[Any] = []
         for parameter in self.parameters:
+            kind = self.hints[parameter.name]
+            if parameter.name == self.download:
+                kind = Annotated[str, *extras_of(kind)]
             default = () if parameter.default is inspect.Parameter.empty else (parameter.default,)
-            fields.append((parameter.name, self.hints[parameter.name], *default))
+            fields.append((parameter.name, kind, *default))
         made = msgspec.defstruct(
             self._request_name,
-            [field for field in fields if field[0] != self.upload],
+            [field for field in fields if field[0] not in without],
             bases=(Request,),
             module=self.method.__module__,
             frozen=True,
@@ -251,18 +273,18 @@ class Declared:
         )
         return typing.cast("type[Request]", made)
 
-    def run(self, group: Group, given: dict[str, Any] | Request, upload: object = None) -> Any:
+    def run(
+        self, group: Group, given: dict[str, Any] | Request, upload: object = None, download: BinaryIO | None = None
+    ) -> Any:
         """Check rights and state, bind what is not bound yet, and run the method."""
         path = f"{group.name}.{self.verb}"
         try:
             group.gate.pass_through(path, self.terms)
             if isinstance(given, dict):
                 upload = None if self.upload is None else given.pop(self.upload, None)
-                given = bind(given, self.request, is_request=True)
-            if self.upload is None:
-                report = self.method(group, **msgspec.structs.asdict(given))
-            else:
-                report = self._with_upload(group, given, upload)
+                download = self._taken_stream(given)
+                given = bind(given, self.request if download is None else self.streamed_request, is_request=True)
+            report = self._called(group, given, upload, download)
         except (AccessDenied, CapabilityHidden) as denied:
             group.gate.refused(path, denied)
             raise
@@ -287,9 +309,22 @@ class Declared:
             group.gate.refused(path, denied)
             raise
 
-    def _with_upload(self, group: Group, given: Request, upload: object) -> Any:
-        assert self.upload is not None, "it takes an upload"
+    def _taken_stream(self, given: dict[str, Any]) -> BinaryIO | None:
+        """Take the download out of what was given, where it is a stream; a path becomes text."""
+        if self.download is None or self.download not in given:
+            return None
+        if isinstance(given[self.download], PathLike):
+            given[self.download] = str(given[self.download])
+        is_stream = isinstance(given[self.download], io.IOBase) and not isinstance(given[self.download], io.TextIOBase)
+        return given.pop(self.download) if is_stream else None
+
+    def _called(self, group: Group, given: Request, upload: object, download: BinaryIO | None) -> Any:
         asked = msgspec.structs.asdict(given)
+        if download is not None:
+            assert self.download is not None, "it writes a download"
+            asked[self.download] = download
+        if self.upload is None:
+            return self.method(group, **asked)
         if self.uploads_several:
             return self.method(group, **asked, **{self.upload: named_sources(upload, self.upload)})
         with reading(upload, self.upload) as stream:
@@ -357,12 +392,26 @@ def permit(group: Group, operation: Operation) -> None:
     _marked(group, operation).permit(group)
 
 
-def perform(group: Group, operation: Operation, request: Request, upload: Uploads | None = None) -> Any:
+def perform(
+    group: Group,
+    operation: Operation,
+    request: Request,
+    upload: Uploads | None = None,
+    download: BinaryIO | None = None,
+) -> Any:
     """Run an operation of a noun group with a request that was bound, and its upload; return its report.
 
-    A path as the upload is opened on this machine: a transport hands over what its caller sent, as a stream.
+    A path as the upload is opened on this machine: a transport hands over what its caller sent, as a stream. A
+    `streamed` operation writes its file into `download`.
     """
-    return _marked(group, operation).run(group, request, upload)
+    return _marked(group, operation).run(group, request, upload, download)
+
+
+def streamed(operation: Operation) -> Operation:
+    """Return an operation whose download is a stream: its request has no path for it."""
+    assert operation.streamed_request is not None, "it has a download"
+    left = {name: reason for name, reason in operation.server_paths.items() if name != operation.download}
+    return replace(operation, request=operation.streamed_request, server_paths=left)
 
 
 def operations_of(group: type[Group]) -> Iterator[Operation]:
@@ -391,6 +440,8 @@ def operations_of(group: type[Group]) -> Iterator[Operation]:
                 for mark in extras_of(declared.hints[parameter])
                 if isinstance(mark, ServerPath)
             },
+            download=declared.download,
+            streamed_request=None if declared.download is None else declared.streamed_request,
         )
 
 
@@ -427,43 +478,3 @@ def _marked(group: Group, operation: Operation) -> Declared:
 def _declared(method: Any) -> Declared | None:
     found: Declared | None = getattr(method, "__operation__", None)
     return found
-
-
-@contextlib.contextmanager
-def reading(upload: object, at: str) -> Iterator[BinaryIO]:
-    """Give an upload for reading; a file that is opened here is closed here."""
-    if upload is None:
-        raise InvalidInput(at=at, problem="missing_field")
-    if isinstance(upload, bytes):
-        yield io.BytesIO(upload)
-    elif isinstance(upload, str | PathLike):
-        try:
-            file = Path(upload).open("rb")  # noqa: SIM115 - closed below
-        except (OSError, ValueError) as fault:
-            raise FileUnavailable.because(fault, at=at) from None
-        with file:
-            yield file
-    elif isinstance(upload, io.IOBase) and not isinstance(upload, io.TextIOBase):
-        yield typing.cast("BinaryIO", upload)
-    else:
-        raise InvalidInput(at=at, problem="wrong_type")
-
-
-def named_sources(upload: object, at: str) -> list[BinaryIO | Path]:
-    """Return uploads as streams and paths; nothing is opened."""
-    several = list(upload) if isinstance(upload, list | tuple) else [upload]
-    sources: list[BinaryIO | Path] = []
-    for one in several:
-        if one is None or one == "":
-            raise InvalidInput(at=at, problem="missing_field")
-        if isinstance(one, bytes):
-            sources.append(io.BytesIO(one))
-        elif isinstance(one, str | PathLike):
-            sources.append(Path(one))
-        elif isinstance(one, io.IOBase) and not isinstance(one, io.TextIOBase):
-            sources.append(typing.cast("BinaryIO", one))
-        else:
-            raise InvalidInput(at=at, problem="wrong_type")
-    if not sources:
-        raise InvalidInput(at=at, problem="missing_field")
-    return sources

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
 
 from msgspec import Meta, Struct
 
 from muniment.crypto.chunk import CHUNK_BYTES
+from muniment.declaration.download import Download, DownloadReport, WrittenFile
 from muniment.declaration.operation import (
     SUBJECT_AND_CHANNELS,
     Effect,
@@ -27,7 +29,7 @@ from muniment.governance.covered_turns import CoveredTurns
 from muniment.governance.judgement import judge
 from muniment.governance.views import Reason, View
 from muniment.ledger.attached_files import UPLOAD_MS_MAX, attachments_of, chunks_of, drop_loose, stored
-from muniment.operations.outfile import OutFile
+from muniment.operations.outfile import OutFile, outside
 from muniment.operations.parameters import InConversation, ThroughView
 from muniment.projections.conversation import Conversation, opened
 from muniment.space.outgoing import ContentGrant, ExportWay, export_of
@@ -76,16 +78,24 @@ class AttachmentRange(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return CoveredTurns(sequences=() if self.withheld is not None else (self.sequence,))
 
 
-class SavedAttachment(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SavedAttachment(DownloadReport, frozen=True, kw_only=True, omit_defaults=True):
     """An attachment that was written to a file. `withheld` says why a view does not show it; then there is no file.
 
-    `position` is that of the event that records it.
+    `position` is that of the event that records it; `file` is the path of the file, where it has one.
     """
 
     part: AttachmentPart | None = None
     file: str | None = None
     position: int | None = None
     withheld: Reason | None = None
+
+    @property
+    def written(self) -> WrittenFile | None:
+        """Return what the file is, as the turn says."""
+        if self.part is None:
+            return None
+        name, media_type = self.part.name or "attachment", self.part.mime_type
+        return WrittenFile(name=name) if media_type is None else WrittenFile(name=name, media_type=media_type)
 
 
 class Attachments(Group):
@@ -156,7 +166,7 @@ class Attachments(Group):
         conversation: InConversation,
         attachment: OfAttachment,
         file: Annotated[
-            str,
+            Download,
             ServerPath(reason=WRITTEN_THERE),
             Meta(description="Path of the new file, on the machine of the store."),
         ],
@@ -165,23 +175,42 @@ class Attachments(Group):
         """Write an attachment to a file, if a view shows it.
 
         The file gets its name once all its bytes are what the turn commits to, and `content.exported` records that it
-        leaves the store; memory stays flat. Raises as `attachments.read`, and `file.taken` for a name that is taken.
+        leaves the store; memory stays flat. A stream gets its first byte then. Raises as `attachments.read`, and
+        `file.taken` for a name that is taken.
         """
         shown = ShownAttachment(self._session, conversation, attachment, view)
         if shown.withheld is not None:
             return SavedAttachment(withheld=shown.withheld)
-        out = OutFile(Path(file), "file")
-        try:
-            with out.writing() as written:
-                for chunk in shown.chunks():
-                    written.write(chunk)
-            position = shown.recorded()
-            if position is None:
-                return SavedAttachment(withheld=shown.withheld)
-            out.keep()
-        finally:
-            out.drop()
-        return SavedAttachment(part=shown.part, file=file, position=position)
+        if isinstance(file, io.IOBase):
+            return _sent(shown, cast("BinaryIO", file))
+        return _saved(shown, OutFile(Path(cast("str", file)), "file"))
+
+
+def _saved(shown: ShownAttachment, out: OutFile) -> SavedAttachment:
+    """Write an attachment beside its name, record it, and give it the name."""
+    try:
+        with out.writing() as written:
+            for chunk in shown.chunks():
+                written.write(chunk)
+        position = shown.recorded()
+        if position is None:
+            return SavedAttachment(withheld=shown.withheld)
+        out.keep()
+    finally:
+        out.drop()
+    return SavedAttachment(part=shown.part, file=out.name, position=position)
+
+
+def _sent(shown: ShownAttachment, stream: BinaryIO) -> SavedAttachment:
+    """Read an attachment to its end, record it, and write it into a stream: its bytes are in no file on the way."""
+    for _ in shown.chunks():
+        pass
+    position = shown.recorded()
+    if position is None:
+        return SavedAttachment(withheld=shown.withheld)
+    with outside("file"):
+        stream.writelines(shown.chunks())
+    return SavedAttachment(part=shown.part, position=position)
 
 
 class ShownAttachment:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from muniment.declaration.download import Download
 from muniment.declaration.operation import Effect, Family, Group, SecondRight, ServerPath, Upload, operation, stream_of
 from muniment.declaration.session import Session
 from muniment.events.archive import ArchiveScope, ImportMode, PrivateMaterial
@@ -47,7 +47,7 @@ class Archives(Group):
     def export(
         self,
         file: Annotated[
-            str,
+            Download,
             ServerPath(reason=READ_BACK),
             Meta(description="Path of the new archive, on the machine of the store."),
         ],
@@ -67,7 +67,7 @@ class Archives(Group):
         gives the same root digest again. Raises `file.taken`, `file.unavailable`, `access.denied` for content
         without the raw_owner view.
         """
-        return export_archive(self._session, Path(file), scope, private, sealed_by)
+        return export_archive(self._session, file, scope, private, sealed_by)
 
     @operation(
         Effect.READ, family=Family.VALIDATION, also=(SecondRight(effect=Effect.ADMIN),), request="InspectArchiveRequest"

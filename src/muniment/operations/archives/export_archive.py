@@ -1,18 +1,15 @@
 """Writing an archive: the lines of a part of a space into a sealed spool, then root and spool.
 
-The document is read back and checked like any that comes in before it gets its name; before that, an event says that it
-was written.
+The document is read back and checked like any that comes in before it gets its name or leaves through a stream; before
+that, an event says that it was written.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from msgspec import Struct
-
 from muniment.crypto.envelope import Envelope
 from muniment.crypto.secret import KEY_BYTES
 from muniment.crypto.stream import SALT_BYTES, SealedReader, SealedWriter
+from muniment.declaration.download import Download, DownloadReport, WrittenFile
 from muniment.declaration.session import Session
 from muniment.events.archive import ArchiveExport, ArchiveExported, ArchiveScope, PrivateMaterial
 from muniment.events.records import EventKind
@@ -32,16 +29,17 @@ from muniment.operations.archives.document import (
 from muniment.operations.archives.omissions import LeftOutContent
 from muniment.operations.archives.scope_part import ScopePart
 from muniment.operations.archives.scopes import checked
-from muniment.operations.outfile import OutFile, outside, reading
+from muniment.operations.outfile import OutFile, OutStream, outgoing
 
 SPOOL_CONTEXT = b"muniment/archive/spool"
 
 
-class ArchiveReport(Struct, frozen=True, kw_only=True):
+class ArchiveReport(DownloadReport, frozen=True, kw_only=True, omit_defaults=True):
     """An archive that was written and read back. `position` is that of the event that says so.
 
-    `items` counts memory items, `registries` tool registries. `left_out` counts turns whose content is not in it,
-    messages of them and of others, items without their words, and registries, by reason.
+    `file` is its path, where it has one. `items` counts memory items, `registries` tool registries. `left_out` counts
+    turns whose content is not in it, messages of them and of others, items without their words, and registries, by
+    reason.
     """
 
     root: ArchiveRoot
@@ -49,26 +47,32 @@ class ArchiveReport(Struct, frozen=True, kw_only=True):
     items: int
     registries: int
     left_out: list[LeftOutContent]
-    file: str
+    file: str | None = None
     bytes: int
     position: int
 
+    @property
+    def written(self) -> WrittenFile:
+        """Return a name for the archive."""
+        return WrittenFile(name=f"{self.root.scope.kind}.archive")
+
 
 def export_archive(
-    session: Session, target: Path, scope: ArchiveScope, private: PrivateMaterial, sealed_by: str | None
+    session: Session, target: Download, scope: ArchiveScope, private: PrivateMaterial, sealed_by: str | None
 ) -> ArchiveReport:
-    """Write the document, read it back, record it, give it its name, and report."""
+    """Write the document, read it back, record it, give it its name or send it, and report."""
     if private is PrivateMaterial.INCLUDE:
         session.access.require_view(View.RAW_OWNER)
     space, scope = session.space, checked(scope)
-    file, spool = OutFile(target, "file"), OutFile(target.with_name(target.name + ".spool"), "file")
     root_key, descriptor = session.store.seal(sealed_by)
     entropy = space.sources.entropy
     spool_key, key = entropy.take(KEY_BYTES), entropy.take(KEY_BYTES)
+    file = outgoing(target, "file")
+    spool = file.spool()
     try:
         part = ScopePart(session, scope, private)
         root = _gather(session, part, spool, spool_key)
-        with file.writing() as written, reading(spool.beside, "file") as spooled:
+        with file.writing() as written, spool.reading() as spooled:
             envelope, first = Envelope.around(key, root_key, descriptor, CONTEXT), line_of(root)
             written.write(envelope.line())
             sealed = SealedWriter(written, key, entropy.take(SALT_BYTES), envelope.stream_context(CONTEXT))
@@ -79,7 +83,7 @@ def export_archive(
             sealed.write(padding(len(first) + root.bytes))
             sealed.finish()
         with (
-            reading(file.beside, "file") as written,
+            file.reading() as written,
             opened_document(
                 sealed_file := HashedFile(written), lambda envelope: envelope.open(root_key, CONTEXT)
             ) as lines,
@@ -87,8 +91,7 @@ def export_archive(
             check = Checking(lines)
             for _ in check.events():
                 pass
-        with outside("file"):
-            size = file.beside.stat().st_size
+        size = file.size
         sent = ArchiveExport(scope=root.scope, private=root.private, digest=sealed_file.digest)
         change = Change(
             EventKind.ARCHIVE_EXPORTED,
@@ -107,13 +110,13 @@ def export_archive(
         items=len(check.items),
         registries=check.registries,
         left_out=part.left_out.counts(),
-        file=str(file.path),
+        file=file.name,
         bytes=size,
         position=position,
     )
 
 
-def _gather(session: Session, part: ScopePart, spool: OutFile, key: bytes) -> ArchiveRoot:
+def _gather(session: Session, part: ScopePart, spool: OutFile | OutStream, key: bytes) -> ArchiveRoot:
     """Write everything after the root into the spool; return the root."""
     tally = Tally()
     with spool.writing() as file:

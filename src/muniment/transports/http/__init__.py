@@ -5,6 +5,7 @@
     call.py          one request: who calls, what is asked, the answer
     query_string.py  a query string as the parameters of an operation
     body.py          bodies: bounded JSON, and uploads that are read while they come
+    downloads.py     answers that are files
     problem.py       errors as problem documents (RFC 9457)
     rates.py         how many requests a client may send
     openapi.py       all of it, described

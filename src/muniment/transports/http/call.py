@@ -23,6 +23,7 @@ from muniment.kernel.digest import b64url, sha256
 from muniment.kernel.sources import Clock
 from muniment.runtime.runtime import Runtime
 from muniment.transports.http.body import UploadStream, whole_body
+from muniment.transports.http.downloads import Downloads, as_document
 from muniment.transports.http.openapi import JSON
 from muniment.transports.http.query_string import json_of, parsed
 from muniment.transports.http.rates import Rates
@@ -69,7 +70,7 @@ class Callers:
         return KeyHolder(runtime=runtime, client=client.name, fingerprint=client.keys[-1].fingerprint)
 
 
-async def answered(request: Request, operation: Operation, callers: Callers) -> Response:
+async def answered(request: Request, operation: Operation, callers: Callers, downloads: Downloads) -> Response:
     """Return the answer to a request for an operation; raises what is wrong with it."""
     caller = await anyio.to_thread.run_sync(callers.caller_of, request.headers.get("authorization"), operation)
     request.state.client = caller.fingerprint
@@ -78,6 +79,8 @@ async def answered(request: Request, operation: Operation, callers: Callers) -> 
         given = await json_body(request)
     else:
         given = json_of(operation, request.query_params.multi_items())
+    if operation.download is not None:
+        return await downloads.answered(caller.runtime, operation, given)
     key = request.headers.get("idempotency-key")
     answer = await anyio.to_thread.run_sync(partial(_performed, caller.runtime, operation, given, key, upload))
     return _response(request, operation, answer)
@@ -107,12 +110,14 @@ def _performed(
 
 
 def _response(request: Request, operation: Operation, answer: KeyedReport) -> Response:
+    response = as_document(request, operation, answer.report) or Response(answer.report, media_type=JSON)
     headers = {"Cache-Control": "no-store"}
     if operation.effect is Effect.READ and request.method == "GET":
-        tag = f'"{b64url(sha256(answer.report)[:ETAG_BYTES])}"'
-        headers = {"Cache-Control": "private, no-cache", "ETag": tag, "Vary": "Authorization"}
+        tag = f'"{b64url(sha256(bytes(response.body))[:ETAG_BYTES])}"'
+        headers = {"Cache-Control": "private, no-cache", "ETag": tag, "Vary": "Authorization, Accept"}
         if request.headers.get("if-none-match") == tag:
             return Response(status_code=304, headers=headers)
     if answer.is_repeated:
         headers["Idempotent-Replayed"] = "true"
-    return Response(answer.report, headers=headers, media_type=JSON)
+    response.headers.update(headers)
+    return response

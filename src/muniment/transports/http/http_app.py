@@ -25,6 +25,7 @@ from muniment.errors import InvalidInput, RouteMissing
 from muniment.kernel.sources import Sources
 from muniment.runtime.runtime import Runtime
 from muniment.transports.http.call import Callers, answered
+from muniment.transports.http.downloads import Downloads
 from muniment.transports.http.openapi import JSON, methods_of, openapi, path_of, served
 from muniment.transports.http.problem import problem
 from muniment.transports.http.request_guard import LOOPBACK_ONLY, GuardRules, RequestGuard
@@ -76,8 +77,10 @@ def http_app(
     applications at other paths, from what finds out who calls.
     """
     listed = served(operations)
-    callers = Callers(runtime, sources.clock)
-    routes = {path_of(one): Route(partial(_operation, one, callers), tuple(methods_of(one))) for one in listed}
+    callers, downloads = Callers(runtime, sources.clock), Downloads(sources.entropy)
+    routes = {
+        path_of(one): Route(partial(_operation, one, callers, downloads), tuple(methods_of(one))) for one in listed
+    }
     routes["/openapi.json"] = Route(partial(_document, cache(lambda: msgspec.json.encode(openapi(listed)))))
     routes["/health/live"] = Route(_alive)
     routes["/health/ready"] = Route(partial(_ready, runtime))
@@ -137,8 +140,8 @@ def wrong_method(allowed: Iterable[str]) -> Response:
     return response
 
 
-async def _operation(operation: Operation, callers: Callers, request: Request) -> Response:
-    return await answered(request, operation, callers)
+async def _operation(operation: Operation, callers: Callers, downloads: Downloads, request: Request) -> Response:
+    return await answered(request, operation, callers, downloads)
 
 
 async def _document(document: Callable[[], bytes], _request: Request) -> Response:

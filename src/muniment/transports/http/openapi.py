@@ -1,8 +1,9 @@
 """The catalogue as an OpenAPI 3.1 document: a pure function of the declarations.
 
 Every operation is a POST of its request as JSON; an operation that only reads is a GET, too, with its parameters in the
-query. An upload is the body of a POST, and the parameters are then in the query. Every answer that is no report is a
-problem document. Operations that take a path on the machine of the store are not served.
+query. An upload is the body of a POST, and the parameters are then in the query. A download is
+the body of an answer, and the report is then in a header. Every answer that is no report is a problem document.
+Operations that take a path on the machine of the store are not served.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ import msgspec
 
 from muniment import errors
 from muniment.declaration.idempotency import takes_key
-from muniment.declaration.operation import Effect, Operation
+from muniment.declaration.operation import Document, Effect, Operation, streamed
 from muniment.transports.http.component_schemas import COMPONENTS, component_schemas, referred
 from muniment.transports.http.status import MEANINGS, RETRY_AFTER_S, STATUS, STATUS_OF_CODE
 from muniment.version import __version__
 
 PREFIX = "/v1"
 JSON, BYTES, PROBLEM = "application/json", "application/octet-stream", "application/problem+json"
+REPORT = "Muniment-Report"  # the header with the report, where the body is a file
 IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -34,9 +36,11 @@ IDEMPOTENCY_KEY = {
 def served(operations: Iterable[Operation]) -> list[Operation]:
     """Return the operations that are served: none that takes a path on the machine of the store.
 
-    Whoever may read would otherwise write files where the server may. Such an operation is run beside the store.
+    Whoever may read would otherwise write files where the server may. Such an operation is run beside the store. One
+    that takes the path of a download alone is served with a stream in its place.
     """
-    return [operation for operation in operations if not operation.server_paths]
+    listed = (operation if operation.download is None else streamed(operation) for operation in operations)
+    return [operation for operation in listed if not operation.server_paths]
 
 
 def path_of(operation: Operation) -> str:
@@ -98,7 +102,7 @@ def _described(operation: Operation, method: str, components: dict[str, Any], re
         "description": operation.description if method == "POST" else f"As POST {path_of(operation)}.",
         "x-terms": msgspec.to_builtins(operation.terms),
         "responses": {
-            "200": {"description": "The report.", "content": {JSON: {"schema": report}}},
+            **_answers(operation, report),
             **{str(status): {"$ref": f"#/components/responses/{status}"} for status in MEANINGS},
         },
     }
@@ -123,6 +127,20 @@ def _described(operation: Operation, method: str, components: dict[str, Any], re
         schema = {"$ref": COMPONENTS.format(name=operation.request.__name__)}
         described["requestBody"] = {"required": bool(request.get("required")), "content": {JSON: {"schema": schema}}}
     return described
+
+
+def _answers(operation: Operation, report: dict[str, Any]) -> dict[str, Any]:
+    """Return the answers that are no refusals: a report, a document as itself, or a file with its report beside."""
+    if operation.download is not None:
+        headers = {REPORT: {"description": "The report.", "required": True, "content": {JSON: {"schema": report}}}}
+        return {
+            "200": {"description": "The file.", "headers": headers, "content": {BYTES: {}}},
+            "204": {"description": "Nothing was written; the report says why.", "headers": headers},
+        }
+    content: dict[str, Any] = {JSON: {"schema": report}}
+    if operation.report is Document:
+        content["text/*"] = {"schema": {"type": "string"}}
+    return {"200": {"description": "The report.", "content": content}}
 
 
 def _parameter(name: str, schema: dict[str, Any], components: dict[str, Any], *, required: bool) -> dict[str, Any]:

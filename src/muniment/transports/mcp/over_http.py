@@ -43,7 +43,8 @@ class McpOverHttp:
         self, operations: Iterable[Operation], callers: Callers, *, every: bool, carrier: Carrier = each_alone
     ) -> None:
         self._callers = callers
-        self._manager = carrier(build(_runtime_of, served(operations), every=every))
+        offered = [one for one in served(operations) if one.download is None]
+        self._manager = carrier(build(_runtime_of, offered, every=every))
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
