@@ -42,7 +42,7 @@ QUERY_CHARS_MAX = 16 * 1024
 FIRST_WAIT_S, WAIT_S_MAX = 0.1, 30.0
 OK, TOO_MANY = 200, 429
 PASSING = frozenset({502, 503, 504})  # of a proxy before the server
-BUSY = frozenset({"request.busy", "request.rate_exceeded", "store.busy", "store.closed"})
+BUSY = frozenset({"request.busy", "request.rate_exceeded", "store.busy"})
 
 
 class HttpCall(NamedTuple):
@@ -69,7 +69,6 @@ class Loss(StrEnum):
     NOT_TRUSTED = "not_trusted"
     TIMED_OUT = "timed_out"
     CONNECTION_LOST = "connection_lost"
-    UPLOAD_CHANGED = "changed_meanwhile"
 
 
 Exchange = Generator[HttpCall | float, HttpAnswer | Loss | None, Any]
@@ -86,7 +85,7 @@ def exchange(
         assert outcome is not None, "what was sent has an outcome"
         if isinstance(outcome, HttpAnswer) and outcome.status == OK:
             return _report(operation, outcome)
-        error = _error(outcome, operation)
+        error = _error(outcome)
         wait_s = patience.wait_s(outcome, error)
         if wait_s is None or (upload is not None and not upload.again()):
             raise error
@@ -116,9 +115,7 @@ def _report(operation: Operation, answer: HttpAnswer) -> Any:
         raise AnswerInvalid(at=operation.path, problem="no_report") from None
 
 
-def _error(outcome: HttpAnswer | Loss, operation: Operation) -> MunimentError:
-    if outcome is Loss.UPLOAD_CHANGED:
-        return InvalidInput(at=operation.upload, problem=outcome)
+def _error(outcome: HttpAnswer | Loss) -> MunimentError:
     if isinstance(outcome, Loss):
         return ServerUnavailable(problem=outcome)
     if outcome.media_type == PROBLEM:

@@ -26,7 +26,6 @@ IDLE_S = 10.0  # less than a server leaves a connection open, so that none is us
 
 # what the library raises -> what that means for a call; the first that fits
 LOSSES: tuple[tuple[type[httpx2.TransportError], Loss], ...] = (
-    (httpx2.LocalProtocolError, Loss.UPLOAD_CHANGED),
     (httpx2.ConnectTimeout, Loss.NOT_REACHED),
     (httpx2.ConnectError, Loss.NOT_REACHED),
     (httpx2.TimeoutException, Loss.TIMED_OUT),

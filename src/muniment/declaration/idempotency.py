@@ -16,6 +16,7 @@ nobody knows the outcome, and a repeat is told so.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 from typing import BinaryIO
@@ -26,7 +27,7 @@ from msgspec import Struct
 from muniment.crypto.segment import NONCE_BYTES, open_sealed
 from muniment.declaration.operation import Group, Operation, Request, perform, permit
 from muniment.declaration.session import Session
-from muniment.errors import AnswerErased, InvalidInput, KeyMissing, KeyReused, RequestInProgress
+from muniment.errors import AnswerErased, InvalidInput, KeyMissing, KeyReused, RequestInProgress, StoreClosed
 from muniment.kernel.digest import b64url
 from muniment.space.operational_records import RecordKind
 
@@ -76,7 +77,8 @@ def perform_once(
     except BaseException:
         call.release()
         raise
-    call.keep(request, body, report)
+    with contextlib.suppress(StoreClosed):  # by this very operation, or while it ran: what it did counts
+        call.keep(request, body, report)
     return KeyedReport(report=report)
 
 
