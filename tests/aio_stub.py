@@ -10,6 +10,7 @@ import typing
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from muniment.client.connect import connect
 from muniment.runtime.catalogue import GROUPS, catalogue, group_class
 from muniment.runtime.open import open as open_runtime
 from muniment.runtime.runtime import Runtime
@@ -30,6 +31,7 @@ class AsyncRuntime:
     ) -> None: ...
 
 async def open{open} -> AsyncRuntime: ...
+async def connect{connect} -> AsyncRuntime: ...
 """
 
 
@@ -44,6 +46,7 @@ def stub() -> str:
         "restricted": spelling.parameters(Runtime.restricted),
         "space": spelling.parameters(Runtime.space),
         "open": spelling.parameters(open_runtime),
+        "connect": spelling.parameters(connect),
     }
     text = HEAD + spelling.imports() + "\n" + "\n".join(classes) + RUNTIME.format(groups=groups, **parts)
     command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", "aio.pyi", "-"]

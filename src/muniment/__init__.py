@@ -17,6 +17,8 @@ except ImportError:
 
 TYPE_CHECKING = False  # spelt like typing's, which would cost more than all the rest of this module
 if TYPE_CHECKING:
+    from muniment.client.connect import connect
+    from muniment.client.destination import ConnectOptions
     from muniment.embedding.choice import EmbedderChoice, EmbedderKind
     from muniment.errors import Kind, MunimentError
     from muniment.events.approving import GuardedAct
@@ -149,6 +151,7 @@ _HOMES = {
     "ChangeItemPrivacy": "muniment.memory.amendment",
     "ChangeItemScope": "muniment.memory.amendment",
     "ClientScope": "muniment.governance.client_scope",
+    "ConnectOptions": "muniment.client.destination",
     "Composition": "muniment.operations.context.prompt",
     "ConversationFilter": "muniment.operations.conversations.listed",
     "ConversationKey": "muniment.events.identity",
@@ -258,6 +261,7 @@ _HOMES = {
     "Weights": "muniment.ranking.weights",
     "__version__": "muniment.version",
     "anthropic_messages": "muniment.formats.writing.chat_messages",
+    "connect": "muniment.client.connect",
     "input_of_history": "muniment.events.turn",
     "langchain_messages": "muniment.formats.writing.chat_messages",
     "open": "muniment.runtime.open",
@@ -290,6 +294,7 @@ __all__ = [
     "ChangeItemScope",
     "ClientScope",
     "Composition",
+    "ConnectOptions",
     "ConversationFilter",
     "ConversationKey",
     "CorrectItem",
@@ -397,6 +402,7 @@ __all__ = [
     "Weights",
     "__version__",
     "anthropic_messages",
+    "connect",
     "input_of_history",
     "langchain_messages",
     "open",

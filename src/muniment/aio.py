@@ -1,11 +1,11 @@
-"""The same noun groups for asyncio: every operation runs in a worker thread.
+"""The same noun groups for asyncio: every operation of an open store runs in a worker thread.
 
     async with await muniment.aio.open("memory:") as runtime:
         await runtime.transcripts.commit(turn)
 
-Made from the groups themselves; there is no second implementation, and `aio.pyi`, which types it, is generated from
-them. Cancelling the caller does not cancel an operation that is running: a commit is then durable or not, and repeating
-it reports which.
+Those of a served store (`connect`) run where it is, and no thread waits for them. Made from the groups themselves;
+there is no second implementation, and `aio.pyi`, which types it, is generated from them. Cancelling the caller does not
+cancel an operation that is running: a commit is then durable or not, and repeating it reports which.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from muniment.declaration.operation import Group
+from muniment.client.connect import DEFAULTS, connect_on_loop
+from muniment.client.destination import ConnectOptions
+from muniment.declaration.operation import Elsewhere, Group
 from muniment.governance.access import Access
 from muniment.runtime.catalogue import GROUPS
 from muniment.runtime.open import open as open_runtime
@@ -33,14 +36,16 @@ class AsyncGroup:
         operation = getattr(self._group, name)
         if not hasattr(operation, "__operation__"):
             raise AttributeError(name)
-        return functools.partial(asyncio.to_thread, operation)
+        runs_elsewhere = isinstance(self._group.gate, Elsewhere)  # and is awaited as it is
+        return operation if runs_elsewhere else functools.partial(asyncio.to_thread, operation)
 
 
 class AsyncRuntime:
     """A runtime whose operations are awaited: the noun groups, as `Runtime` has them."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, close: Callable[[], Awaitable[None]] | None = None) -> None:
         self._runtime = runtime
+        self._close = close or functools.partial(asyncio.to_thread, runtime.close)
 
     def __getattr__(self, name: str) -> AsyncGroup:
         if name not in GROUPS:
@@ -61,8 +66,8 @@ class AsyncRuntime:
         return AsyncRuntime(await asyncio.to_thread(self._runtime.space, name, create=create))
 
     async def close(self) -> None:
-        """Sign and pin the head, then close the store."""
-        await asyncio.to_thread(self._runtime.close)
+        """Sign and pin the head, then close the store; of a served one, close the connections."""
+        await self._close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -76,3 +81,11 @@ class AsyncRuntime:
 async def open(*args: Any, **named: Any) -> AsyncRuntime:  # noqa: A001 - the asynchronous muniment.open()
     """Open a store as `muniment.open` does, in a worker thread."""
     return AsyncRuntime(await asyncio.to_thread(functools.partial(open_runtime, *args, **named)))
+
+
+async def connect(
+    url: str, *, key: str | None = None, verify: bool | str | Path = True, options: ConnectOptions = DEFAULTS
+) -> AsyncRuntime:
+    """Connect to a server as `muniment.connect` does; calls wait on the event loop."""
+    connected = functools.partial(connect_on_loop, url, key=key, verify=verify, options=options)
+    return AsyncRuntime(*await asyncio.to_thread(connected))

@@ -5,6 +5,7 @@ from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
+from muniment.client.destination import ConnectOptions
 from muniment.crypto.root import RootKey
 from muniment.declaration.operation import Document, DocumentFolder
 from muniment.events.approving import GuardedAct
@@ -521,4 +522,7 @@ async def open(
     keys: str | Path | RootKey | None = ...,
     space: str | None = ...,
     options: Options = ...,
+) -> AsyncRuntime: ...
+async def connect(
+    url: str, *, key: str | None = ..., verify: bool | str | Path = ..., options: ConnectOptions = ...
 ) -> AsyncRuntime: ...

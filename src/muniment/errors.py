@@ -188,6 +188,27 @@ class ServerBusy(MunimentError):
     kind = Kind.UNAVAILABLE
 
 
+class NotServed(MunimentError):
+    """Not available over a network; run it beside the store."""
+
+    code = "request.not_served"
+    kind = Kind.DENIED
+
+
+class ServerUnavailable(MunimentError):
+    """Server does not answer; check its address, and that `muniment serve` runs there."""
+
+    code = "server.unavailable"
+    kind = Kind.UNAVAILABLE
+
+
+class AnswerInvalid(MunimentError):
+    """Cannot read the answer of the server; check its address, and use the same release on both sides."""
+
+    code = "server.answer_invalid"
+    kind = Kind.UNAVAILABLE
+
+
 class ClientExists(MunimentError):
     """Client name is taken; choose another name, or replace its key with `clients rotate`."""
 
@@ -525,6 +546,7 @@ class StatementInvalid(MunimentError):
 
     code = "tables.statement"
     kind = Kind.INVALID
+    explanation = ""
 
     def __init__(self, *, at: str, problem: str, explanation: str = "") -> None:
         super().__init__(at=at, problem=problem)

@@ -13,12 +13,12 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from muniment.declaration.http_wire import COMPONENTS, path_of
 from muniment.declaration.operation import Effect, Family, Group, Operation, operation, operations_of
 from muniment.declaration.surfaces import DESTROYS, mcp_tools
 from muniment.runtime.catalogue import GROUPS, catalogue
 from muniment.transports.cli.app import tree
-from muniment.transports.http.component_schemas import COMPONENTS
-from muniment.transports.http.openapi import methods_of, openapi, path_of
+from muniment.transports.http.openapi import methods_of, openapi
 
 NAMES = [each.path for each in catalogue()]
 TOOLS = {tool["name"]: tool for tool in mcp_tools(catalogue())}

@@ -23,6 +23,7 @@ from muniment.transports.http.request_guard import LOOPBACK_ONLY, GuardRules
 from muniment.transports.http.serving import Listener, ServeOptions
 from tests.worlds import World, sqlite_world
 
+FREE_PORT = ServeOptions(port=0)
 EVERYTHING = ClientScope(effects=list(Effect), views=list(View))
 
 
@@ -45,9 +46,14 @@ class Served:
 
 
 @contextlib.contextmanager
-def serving(runtime: Runtime, rules: GuardRules = LOOPBACK_ONLY, mounts: Mounts = no_mounts) -> Iterator[str]:
+def serving(
+    runtime: Runtime,
+    rules: GuardRules = LOOPBACK_ONLY,
+    mounts: Mounts = no_mounts,
+    options: ServeOptions = FREE_PORT,
+) -> Iterator[str]:
     """Serve a store as long as the block runs; give the address."""
-    listener = Listener(ServeOptions(port=0))
+    listener = Listener(options)
     server = listener.server(http_app(runtime, catalogue(), system_sources(), rules, mounts))
     thread = threading.Thread(target=listener.serve, args=[server], daemon=True)
     thread.start()

@@ -14,13 +14,13 @@ import httpx2
 import msgspec
 import pytest
 
+from muniment.declaration.http_wire import REPORT
 from muniment.events.archive import ArchiveScope, PrivateMaterial, ScopeKind
 from muniment.governance.client_scope import ClientScope
 from muniment.governance.views import View
 from muniment.kernel.digest import b64url, sha256
 from muniment.transports.http import downloads
 from muniment.transports.http.call import ETAG_BYTES
-from muniment.transports.http.openapi import REPORT
 from tests.served.conftest import EVERYTHING, Served
 from tests.turns import TALK, plain_turn
 from tests.worlds import memory_world

@@ -8,12 +8,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from muniment.declaration.http_wire import path_of
 from muniment.declaration.operation import Effect, Operation
 from muniment.events.identity import Channel, SubjectId
 from muniment.governance.client_scope import ClientScope
 from muniment.governance.views import View
 from muniment.runtime.catalogue import catalogue
-from muniment.transports.http.openapi import methods_of, openapi, path_of
+from muniment.transports.http.openapi import methods_of, openapi
 from muniment.transports.http.openapi import served as served_of
 from tests.served.conftest import EVERYTHING, Served
 from tests.turns import TALK, plain_turn

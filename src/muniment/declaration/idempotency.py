@@ -17,10 +17,10 @@ nobody knows the outcome, and a repeat is told so.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import BinaryIO
 
 import msgspec
@@ -30,7 +30,7 @@ from muniment.crypto.segment import NONCE_BYTES, open_sealed
 from muniment.declaration.operation import Effect, Group, Operation, Request, Uploads, perform, permit
 from muniment.declaration.session import Session
 from muniment.declaration.upload import reading
-from muniment.errors import AnswerErased, InvalidInput, KeyMissing, KeyReused, RequestInProgress
+from muniment.errors import AnswerErased, InvalidInput, KeyMissing, KeyReused, RequestInProgress, StoreClosed
 from muniment.kernel.digest import b64url
 from muniment.space.operational_records import RecordKind
 
@@ -88,7 +88,8 @@ def perform_once(
         except BaseException:
             call.release()
             raise
-        call.keep(request, body, report)
+        with contextlib.suppress(StoreClosed):  # by this very operation, or while it ran: what it did counts
+            call.keep(request, body, report)
     return KeyedReport(report=report)
 
 
@@ -177,7 +178,7 @@ class _Digesting(io.RawIOBase):
         return self._digest.digest()
 
 
-@contextmanager
+@contextlib.contextmanager
 def _digesting(operation: Operation, upload: Uploads | None) -> Iterator[_Digesting | None]:
     """Give the upload of an operation as a stream that knows its digest, or None where it takes none."""
     if operation.upload is None:

@@ -204,12 +204,24 @@ class Gate(Protocol):
         ...
 
 
+class Elsewhere:
+    """The base of what a noun group has in place of a gate when its operations run in another process."""
+
+    def call(self, operation: str, request: Request, upload: object) -> Any:
+        """Have an operation (`group.verb`) run with a request that was bound, and its upload; return its report."""
+        raise NotImplementedError
+
+    def close(self) -> Any:
+        """Leave the other process alone."""
+        raise NotImplementedError
+
+
 class Group:
     """A noun group: its methods that are marked are operations."""
 
     name: typing.ClassVar[str]
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: Gate | Elsewhere) -> None:
         self.gate = gate
 
 
@@ -276,38 +288,53 @@ class Declared:
     def run(
         self, group: Group, given: dict[str, Any] | Request, upload: object = None, download: BinaryIO | None = None
     ) -> Any:
-        """Check rights and state, bind what is not bound yet, and run the method."""
-        path = f"{group.name}.{self.verb}"
+        """Check rights and state, bind what is not bound yet, and run the method; or have it run elsewhere."""
+        path, gate = f"{group.name}.{self.verb}", group.gate
+        if isinstance(gate, Elsewhere):
+            given, upload, _ = self._bound(given, upload, download)
+            return gate.call(path, given, upload)
         try:
-            group.gate.pass_through(path, self.terms)
-            if isinstance(given, dict):
-                upload = None if self.upload is None else given.pop(self.upload, None)
-                download = self._taken_stream(given)
-                given = bind(given, self.request if download is None else self.streamed_request, is_request=True)
+            gate.pass_through(path, self.terms)
+            given, upload, download = self._bound(given, upload, download)
             report = self._called(group, given, upload, download)
         except (AccessDenied, CapabilityHidden) as denied:
-            group.gate.refused(path, denied)
+            gate.refused(path, denied)
             raise
         except UnknownConversation as unknown:
             if isinstance(given, Request):
-                group.gate.suggest(unknown, given)
+                gate.suggest(unknown, given)
             raise
         except BaseException as ending:
             if not isinstance(ending, Exception):
                 let_go()
             raise
         if self.terms.family in RECORDED_FAMILIES:
-            group.gate.finished(path, self.terms, given, report)
+            gate.finished(path, self.terms, given, report)
         return report
 
     def permit(self, group: Group) -> None:
         """Raise when rights or state forbid the operation; a refusal is put on record."""
-        path = f"{group.name}.{self.verb}"
+        path, gate = f"{group.name}.{self.verb}", group.gate
+        assert not isinstance(gate, Elsewhere), "whoever serves has the store"
         try:
-            group.gate.pass_through(path, self.terms)
+            gate.pass_through(path, self.terms)
         except (AccessDenied, CapabilityHidden) as denied:
-            group.gate.refused(path, denied)
+            gate.refused(path, denied)
             raise
+
+    def _bound(
+        self, given: dict[str, Any] | Request, upload: object, download: BinaryIO | None
+    ) -> tuple[Request, object, BinaryIO | None]:
+        """Return the request of a call, bound, with its upload and its download where that is a stream."""
+        if isinstance(given, Request):
+            return given, upload, download
+        upload = None if self.upload is None else given.pop(self.upload, None)
+        download = self._taken_stream(given)
+        return (
+            bind(given, self.request if download is None else self.streamed_request, is_request=True),
+            upload,
+            download,
+        )
 
     def _taken_stream(self, given: dict[str, Any]) -> BinaryIO | None:
         """Take the download out of what was given, where it is a stream; a path becomes text."""

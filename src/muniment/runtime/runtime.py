@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
 
-from muniment.declaration.operation import Group
+from muniment.declaration.operation import Elsewhere, Group
 from muniment.declaration.session import Session
-from muniment.errors import KeyUnavailable, NotAuthenticated, SpaceErased
+from muniment.errors import KeyUnavailable, NotAuthenticated, NotServed, SpaceErased
 from muniment.events.identity import SpaceName, check_name
 from muniment.governance.access import Access, Effect
 from muniment.kernel.one_process import NeverPickled
@@ -70,13 +70,20 @@ class Runtime(NeverPickled):
             """Load a noun group and keep it."""
             if name not in GROUPS:
                 raise AttributeError(name)
-            return self.__dict__.setdefault(name, group_class(name)(self._session))
+            return self.__dict__.setdefault(name, group_class(name)(self._gate))
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, gate: Session | Elsewhere) -> None:
+        self._gate = gate
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *GROUPS]
+
+    @property
+    def _session(self) -> Session:
+        """What is open here. Of a store behind a server nothing is: rights and space are those of the client key."""
+        if isinstance(self._gate, Elsewhere):
+            raise NotServed(problem="of_the_client_key")
+        return self._gate
 
     @property
     def access(self) -> Access:
@@ -132,10 +139,12 @@ class Runtime(NeverPickled):
         """Sign and pin the head, then close the store. A second call does nothing.
 
         The store is closed by the runtime that opened it. Closing one that `restricted` or `space` returned leaves it
-        open.
+        open; closing one that `connect` returned ends the connections.
         """
-        if not self._session.window:
-            self._session.store.close()
+        if isinstance(self._gate, Elsewhere):
+            self._gate.close()
+        elif not self._gate.window:
+            self._gate.store.close()
 
     def __enter__(self) -> Self:
         return self

@@ -61,7 +61,17 @@ NAMES = frozenset(
     {
         *(
             PREFIX + name
-            for name in ("STORE", "PINS", "PIN_FAILURE", "SPACE", "PROFILE", "POLICIES", "EMBEDDER", "ENCODING")
+            for name in (
+                "STORE",
+                "PINS",
+                "PIN_FAILURE",
+                "SPACE",
+                "PROFILE",
+                "POLICIES",
+                "EMBEDDER",
+                "ENCODING",
+                "CLIENT_KEY",
+            )
         ),
         *(f"{PREFIX}EMBEDDER_{name.upper()}" for name in (*EMBEDDER_TEXTS, "dimension", "spaces")),
         f"{PREFIX}WITNESSES",

@@ -20,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from muniment.declaration.http_wire import JSON
 from muniment.declaration.idempotency import KeyedReport, perform_once, takes_key
 from muniment.declaration.operation import Operation, bound, perform, permit
 from muniment.errors import InvalidInput, NotAuthenticated, RouteMissing
@@ -32,7 +33,6 @@ from muniment.transports.gateway.memory_wire import AddAsked, FlushAsked, Search
 from muniment.transports.gateway.translation import Speaker, budget_of, chosen, request_of
 from muniment.transports.http.call import Callers, json_body
 from muniment.transports.http.http_app import MountedApp, wrong_method
-from muniment.transports.http.openapi import JSON
 from muniment.transports.http.query_string import parsed
 
 MOUNTS = ("/memories/", "/memory/", "/agent-tool-registries", "/agent-tool-registries/")

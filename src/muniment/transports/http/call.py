@@ -16,6 +16,7 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
+from muniment.declaration.http_wire import JSON
 from muniment.declaration.idempotency import KeyedReport, perform_once, takes_key
 from muniment.declaration.operation import Effect, Operation, bound, perform, permit
 from muniment.errors import InvalidInput, NotAuthenticated
@@ -24,7 +25,6 @@ from muniment.kernel.sources import Clock
 from muniment.runtime.runtime import Runtime
 from muniment.transports.http.body import UploadStream, whole_body
 from muniment.transports.http.downloads import Downloads, as_document
-from muniment.transports.http.openapi import JSON
 from muniment.transports.http.query_string import json_of, parsed
 from muniment.transports.http.rates import Rates
 

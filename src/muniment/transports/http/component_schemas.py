@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 
+from muniment.declaration.http_wire import COMPONENTS
 from muniment.declaration.operation import Operation
 
-REFERENCE = "#/components/schemas/"
-COMPONENTS = f"{REFERENCE}{{name}}"
+REFERENCE = COMPONENTS.removesuffix("{name}")
 UNION = ("title", "anyOf", "discriminator")  # what belongs to a union; the rest is said of the place where it is used
 SCHEMAS = {"items", "additionalProperties"}  # words of JSON Schema whose value is a schema, where it is an object
 LISTS = {"anyOf", "oneOf", "prefixItems"}  # a list of schemas

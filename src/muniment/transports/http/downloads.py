@@ -30,12 +30,12 @@ from starlette.types import Receive, Scope, Send
 from muniment.crypto.secret import KEY_BYTES
 from muniment.crypto.stream import SALT_BYTES, SealedReader, SealedWriter
 from muniment.declaration.download import DownloadReport, WrittenFile
+from muniment.declaration.http_wire import BYTES, JSON, REPORT
 from muniment.declaration.operation import Document, Operation, bound, perform
 from muniment.errors import ServerBusy
 from muniment.kernel.sources import Entropy
 from muniment.runtime.runtime import Runtime
 from muniment.transports.http.body import PIECE_S
-from muniment.transports.http.openapi import BYTES, JSON, REPORT
 
 DOWNLOADS_MAX = 16  # at once, of one process; each may take as much disk as its file is large
 IN_MEMORY_BYTES = 1 << 20  # of a spool, before it goes to a file

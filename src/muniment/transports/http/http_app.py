@@ -20,13 +20,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from muniment.declaration.http_wire import JSON, path_of
 from muniment.declaration.operation import Operation
 from muniment.errors import InvalidInput, RouteMissing
 from muniment.kernel.sources import Sources
 from muniment.runtime.runtime import Runtime
 from muniment.transports.http.call import Callers, answered
 from muniment.transports.http.downloads import Downloads
-from muniment.transports.http.openapi import JSON, methods_of, openapi, path_of, served
+from muniment.transports.http.openapi import methods_of, openapi, served
 from muniment.transports.http.problem import problem
 from muniment.transports.http.request_guard import LOOPBACK_ONLY, GuardRules, RequestGuard
 

@@ -15,15 +15,13 @@ from typing import Any
 import msgspec
 
 from muniment import errors
+from muniment.declaration.http_wire import BYTES, COMPONENTS, JSON, PROBLEM, REPORT, is_plain, is_served, path_of
 from muniment.declaration.idempotency import takes_key
 from muniment.declaration.operation import Document, Effect, Operation, streamed
-from muniment.transports.http.component_schemas import COMPONENTS, component_schemas, referred
+from muniment.transports.http.component_schemas import component_schemas, referred
 from muniment.transports.http.status import MEANINGS, RETRY_AFTER_S, STATUS, STATUS_OF_CODE
 from muniment.version import __version__
 
-PREFIX = "/v1"
-JSON, BYTES, PROBLEM = "application/json", "application/octet-stream", "application/problem+json"
-REPORT = "Muniment-Report"  # the header with the report, where the body is a file
 IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -34,33 +32,18 @@ IDEMPOTENCY_KEY = {
 
 
 def served(operations: Iterable[Operation]) -> list[Operation]:
-    """Return the operations that are served: none that takes a path on the machine of the store.
+    """Return the operations that are served; any other one is run beside the store.
 
-    Whoever may read would otherwise write files where the server may. Such an operation is run beside the store. One
-    that takes the path of a download alone is served with a stream in its place.
+    One that writes a file is served with a stream in the place of its path.
     """
     listed = (operation if operation.download is None else streamed(operation) for operation in operations)
-    return [operation for operation in listed if not operation.server_paths]
-
-
-def path_of(operation: Operation) -> str:
-    """Return the path of an operation."""
-    return f"{PREFIX}/{operation.group}/{operation.name}"
+    return [operation for operation in listed if is_served(operation)]
 
 
 def methods_of(operation: Operation) -> list[str]:
     """Return the methods that an operation is called with: GET where it only reads, and takes no body."""
     reads = operation.effect is Effect.READ and operation.upload is None
     return ["GET", "POST"] if reads else ["POST"]
-
-
-def is_plain(schema: dict[str, Any], components: dict[str, Any]) -> bool:
-    """Tell whether a parameter is text as it stands in a query, and not JSON: a string, or a word of an enumeration."""
-    if "$ref" in schema:
-        return is_plain(components[schema["$ref"].rpartition("/")[2]], components)
-    if "anyOf" in schema:
-        return all(is_plain(each, components) for each in schema["anyOf"] if each != {"type": "null"})
-    return schema.get("type") == "string" or all(isinstance(word, str) for word in schema.get("enum", [0]))
 
 
 def openapi(operations: Iterable[Operation]) -> dict[str, Any]:

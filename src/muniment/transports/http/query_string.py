@@ -6,22 +6,20 @@ OpenAPI document does.
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from muniment.declaration.operation import Operation, Request
+from muniment.declaration.http_wire import plain_parameters
+from muniment.declaration.operation import Operation
 from muniment.errors import InvalidInput
-from muniment.transports.http.component_schemas import COMPONENTS
-from muniment.transports.http.openapi import is_plain
 
 
 def json_of(operation: Operation, pairs: Iterable[tuple[str, str]]) -> bytes:
     """Return the parameters that a query gives as JSON; raises `request.invalid` for a repeated one and broken JSON."""
-    known = _are_plain(operation.request)
+    known = plain_parameters(operation.request)
     given: dict[str, Any] = {}
     for name, value in pairs:
         if name in given:
@@ -31,14 +29,6 @@ def json_of(operation: Operation, pairs: Iterable[tuple[str, str]]) -> bytes:
         return msgspec.json.encode(given)
     except UnicodeError:
         raise InvalidInput(at="query", problem="lone_surrogate") from None
-
-
-@functools.cache
-def _are_plain(request: type[Request]) -> dict[str, bool]:
-    """Return the parameters of a request, and whether each is text as it stands."""
-    _, components = msgspec.json.schema_components([request], ref_template=COMPONENTS)
-    properties = components[request.__name__]["properties"]
-    return {name: is_plain(schema, components) for name, schema in properties.items()}
 
 
 def parsed(text: str | bytes, *, at: str | None = None) -> Any:
