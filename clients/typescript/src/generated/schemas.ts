@@ -1209,6 +1209,30 @@ export interface AttachmentRange {
   withheld?: Reason | null;
 }
 
+export interface SaveRequest {
+  /** The conversation. */
+  conversation: ConversationKey;
+  /** The attachment. */
+  attachment: AttachmentPlace;
+  /**
+   * View that decides what is shown.
+   * @default "host_ui"
+   */
+  view?: View;
+}
+
+/**
+ * An attachment that was written to a file. `withheld` says why a view does not show it; then there is no file.
+ *
+ * `position` is that of the event that records it; `file` is the path of the file, where it has one.
+ */
+export interface SavedAttachment {
+  part?: AttachmentPart | null;
+  file?: string | null;
+  position?: number | null;
+  withheld?: Reason | null;
+}
+
 export interface ListConversationsRequest {
   /** This channel only. Without it: all channels. */
   channel?: string | null;
@@ -4686,22 +4710,75 @@ export interface SignerReplaced {
   vkey: string;
 }
 
-/** An archive that holds to every rule: what it says of itself, and how many turns it holds. */
-export interface ArchiveCheck {
-  root: ArchiveRoot;
-  turns: number;
+export interface ExportArchiveRequest {
+  /** What to export. */
+  scope: ArchiveScope;
+  /**
+   * Whether text, aliases, attributes, memory and registries are included.
+   * @default "exclude"
+   */
+  private?: PrivateMaterial;
+  /** Key that seals the files, as in --keys. Without it: the root key of the store. */
+  sealed_by?: string | null;
 }
 
-/** What an archive says of itself in its first line. Without `notebooks` it says nothing of memory. */
+/**
+ * An archive that was written and read back. `position` is that of the event that says so.
+ *
+ * `file` is its path, where it has one. `items` counts memory items, `registries` tool registries. `left_out` counts
+ * turns whose content is not in it, messages of them and of others, items without their words, and registries, by
+ * reason.
+ */
+export interface ArchiveReport {
+  root: ArchiveRoot;
+  turns: number;
+  items: number;
+  registries: number;
+  left_out: LeftOutContent[];
+  file?: string | null;
+  bytes: number;
+  position: number;
+}
+
+/**
+ * What an archive says of itself in its first line.
+ *
+ * Without `notebooks` it says nothing of memory, and without `registries` nothing of tool registries.
+ */
 export interface ArchiveRoot {
   schema: string;
   scope: ArchiveScope;
   private: PrivateMaterial;
   documents: number;
   notebooks?: number | null;
+  registries?: number | null;
   events: number;
   bytes: number;
   digest: string;
+}
+
+/**
+ * Content that an archive leaves out for one reason.
+ *
+ * Whole turns, messages (those of the turns too), items, and tool registries.
+ */
+export interface LeftOutContent {
+  reason: OmissionReason;
+  turns: number;
+  messages: number;
+  /** @default 0 */
+  items?: number;
+  /** @default 0 */
+  registries?: number;
+}
+
+/** Why content is not in an archive. */
+export type OmissionReason = "erased" | "no_item" | "private" | "soul_governance";
+
+/** An archive that holds to every rule: what it says of itself, and how many turns it holds. */
+export interface ArchiveCheck {
+  root: ArchiveRoot;
+  turns: number;
 }
 
 /** `bootstrap` requires that nothing of the scope exists; `restore` replaces what exists. */
@@ -4711,7 +4788,8 @@ export type ImportMode = "bootstrap" | "restore";
  * What an import of an archive did. `first` to `last` are the positions of what came in, absent for nothing.
  *
  * `erased_turns` and `forgotten_items` of the inserted ones came without their words, because they had been erased or
- * forgotten here. The words of the deleted ones are erased; their events stay.
+ * forgotten here; `erased_registries` did not come in, for the same reason. The words of the deleted ones are erased;
+ * their events stay.
  */
 export interface ArchiveImportReport {
   root: ArchiveRoot;
@@ -4728,13 +4806,19 @@ export interface ArchiveImportReport {
   items_deleted?: number;
   /** @default 0 */
   forgotten_items?: number;
+  /** @default 0 */
+  registries_inserted?: number;
+  /** @default 0 */
+  registries_deleted?: number;
+  /** @default 0 */
+  erased_registries?: number;
   first?: number | null;
   last?: number | null;
 }
 
 export interface CreateClientRequest {
-  /** Name of the client, unique in the store. */
-  client: string;
+  /** Name of the client, unique in the store. Without it: that of the gateway user. */
+  client?: string | null;
   /**
    * What the key allows.
    * @default {"effects": ["read"], "views": ["host_ui"]}
@@ -4742,6 +4826,8 @@ export interface CreateClientRequest {
   scope?: ClientScope;
   /** When the key expires. Without it: never. */
   until_ms?: number | null;
+  /** Subject that may use the memory gateway with this key, instead of a scope. */
+  gateway_user?: string | null;
 }
 
 /** The scope of a client: without anything given, it may read as `host_ui` shows it. */
@@ -5074,7 +5160,7 @@ export type Amendment =
 export interface Problem {
   type: string;
   title: string;
-  status: 400 | 401 | 403 | 404 | 409 | 413 | 429 | 500 | 503 | 507;
+  status: 400 | 401 | 403 | 404 | 409 | 413 | 422 | 429 | 500 | 503 | 507;
   code: ErrorCode;
   kind: ErrorKind;
   message: string;
@@ -5125,8 +5211,11 @@ export type ErrorCode =
   | "request.limit_exceeded"
   | "request.not_canonical"
   | "request.not_confirmed"
+  | "request.not_served"
   | "request.rate_exceeded"
   | "request.route_missing"
+  | "server.answer_invalid"
+  | "server.unavailable"
   | "signer.unavailable"
   | "signer.wrong"
   | "space.erased"
