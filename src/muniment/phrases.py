@@ -113,6 +113,7 @@ PHRASES: dict[str, str] = {
     "only_reads": "a statement can only read",
     "opened_without_key": "the store was opened without its key",
     "order": "events are out of order",
+    "other_digest": "the bytes are not those of the digest beside them",
     "owner": "the file belongs to another user",
     "overtaken": "another process had a newer checkpoint cosigned",
     "passphrase_length": "passphrase is too long",

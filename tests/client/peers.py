@@ -55,7 +55,7 @@ def scripted(answers: Sequence[Scripted]) -> Iterator[tuple[str, list[Asked]]]:
                 self.connection.shutdown(socket.SHUT_RDWR)
                 return
             self.send_response(status)
-            for name, value in {**told, "Content-Length": str(len(text))}.items():
+            for name, value in {"Content-Length": str(len(text)), **told}.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(text)

@@ -149,7 +149,7 @@ def ended(
     """Have a call of these outcomes end; return its error, how often it was sent, and how long it waited each time."""
     request = OPERATIONS[path].request(**({} if path == USAGE else {"conversation": key_of()}))
     options = ConnectOptions(attempts_max=attempts_max)
-    steps = exchange(OPERATIONS[path], request, None, options, seeded_sources("x"))
+    steps = exchange(OPERATIONS[path], request, (None, None), options, seeded_sources("x"))
     sent, waits, answer = 0, [], None
     try:
         while True:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import weakref
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, BinaryIO
 
 import httpx2
 
-from muniment.client.exchange import HttpAnswer, HttpCall, Loss, exchange
-from muniment.client.remote_store import RemoteCalls, answer_of, loss_of
+from muniment.client.downloads import download_file
+from muniment.client.exchange import OK, HttpAnswer, HttpCall, Loss, exchange
+from muniment.client.remote_store import RemoteCalls, answer_of, file_answer, loss_of
 from muniment.client.uploads import UploadBody, upload_body
 from muniment.declaration.operation import Elsewhere, Request
 from muniment.errors import StoreClosed
@@ -26,11 +27,11 @@ class AsyncRemoteStore(Elsewhere):
         )
         self._is_closed = False
 
-    async def call(self, operation: str, request: Request, upload: object) -> Any:
+    async def call(self, operation: str, request: Request, upload: object, download: BinaryIO | None) -> Any:
         """Have an operation run where the store is; await its report."""
         asked = self._calls.operation(operation)
-        with upload_body(asked, upload) as body:
-            steps = exchange(asked, request, body, self._calls.options, self._calls.sources)
+        with upload_body(asked, upload) as body, download_file(asked, request, download) as file:
+            steps = exchange(asked, request, (body, file), self._calls.options, self._calls.sources)
             outcome: HttpAnswer | Loss | None = None
             while True:
                 try:
@@ -57,7 +58,12 @@ class AsyncRemoteStore(Elsewhere):
         try:
             response = await self._pool().handle_async_request(self._calls.request(call, content))
             try:
-                return answer_of(response, await response.aread())
+                if call.file is None or response.status_code != OK:
+                    return answer_of(response, await response.aread())
+                with call.file.receiving(response.headers.get("repr-digest")) as file:
+                    async for piece in response.aiter_bytes():
+                        await asyncio.to_thread(file.write, piece)
+                return file_answer(response)
             finally:
                 await response.aclose()
         except httpx2.TransportError as fault:

@@ -22,10 +22,12 @@ from urllib.parse import urlencode
 import msgspec
 
 from muniment.client.destination import ConnectOptions
+from muniment.client.downloads import DownloadFile, as_sent
 from muniment.client.problems import error_of
 from muniment.client.uploads import UploadBody
 from muniment.declaration.http_wire import BYTES, JSON, PROBLEM, is_served, path_of, query_of
-from muniment.declaration.operation import Effect, Operation, Request
+from muniment.declaration.idempotency import takes_key
+from muniment.declaration.operation import Operation, Request
 from muniment.errors import (
     AnswerInvalid,
     InvalidInput,
@@ -46,11 +48,12 @@ BUSY = frozenset({"request.busy", "request.rate_exceeded", "store.busy"})
 
 
 class HttpCall(NamedTuple):
-    """A POST: the path with its query, the headers of this call, and the body."""
+    """A POST: the path with its query, the headers of this call, the body, and where a file goes that comes back."""
 
     target: str
     headers: dict[str, str]
     body: bytes | UploadBody
+    file: DownloadFile | None = None
 
 
 class HttpAnswer(NamedTuple):
@@ -75,28 +78,38 @@ Exchange = Generator[HttpCall | float, HttpAnswer | Loss | None, Any]
 
 
 def exchange(
-    operation: Operation, request: Request, upload: UploadBody | None, options: ConnectOptions, sources: Sources
+    operation: Operation,
+    request: Request,
+    files: tuple[UploadBody | None, DownloadFile | None],
+    options: ConnectOptions,
+    sources: Sources,
 ) -> Exchange:
-    """Return the report of a call, or raise its error; yields what to send and how many seconds to wait."""
-    call = _http_call(operation, request, upload, sources)
+    """Return the report of a call, or raise its error; yields what to send and how many seconds to wait.
+
+    `files` are the upload and the download of the call.
+    """
+    upload, download = files
+    call = _http_call(operation, request, upload, sources)._replace(file=download)
     patience = _Patience(operation, options, sources)
     while True:
         outcome = yield call
         assert outcome is not None, "what was sent has an outcome"
         if isinstance(outcome, HttpAnswer) and outcome.status == OK:
-            return _report(operation, outcome)
+            report = _report(operation, outcome)
+            return report if download is None else download.keep(report)
         error = _error(outcome)
         wait_s = patience.wait_s(outcome, error)
-        if wait_s is None or (upload is not None and not upload.again()):
+        if wait_s is None or not all(file is None or file.again() for file in files):
             raise error
         yield wait_s
 
 
 def _http_call(operation: Operation, request: Request, upload: UploadBody | None, sources: Sources) -> HttpCall:
+    operation, request = as_sent(operation, request)
     if not is_served(operation):
         raise NotServed(at=operation.path, problem="path_beside_the_store")
     headers = {"Accept": f"{JSON}, {PROBLEM}"}
-    if operation.effect is not Effect.READ:
+    if takes_key(operation):
         headers["Idempotency-Key"] = sources.ids.new_id()
     if upload is None:
         return HttpCall(path_of(operation), {**headers, "Content-Type": JSON}, msgspec.json.encode(request))
@@ -129,7 +142,7 @@ class _Patience:
     """How often and how long one call waits."""
 
     def __init__(self, operation: Operation, options: ConnectOptions, sources: Sources) -> None:
-        self._reads = operation.effect is Effect.READ
+        self._has_key = takes_key(operation)
         self._options = options
         self._sources = sources
         self._attempts = 0
@@ -152,7 +165,7 @@ class _Patience:
         if isinstance(outcome, HttpAnswer):
             return error.code in BUSY or isinstance(error, ServerUnavailable)
         if outcome is Loss.TIMED_OUT:
-            return not self._reads
+            return self._has_key
         return outcome in {Loss.NOT_REACHED, Loss.CONNECTION_LOST}
 
     def _growing_s(self) -> float:

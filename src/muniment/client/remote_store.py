@@ -10,13 +10,15 @@ import ssl
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import httpx2
 
 from muniment.client.destination import ConnectOptions, Destination
-from muniment.client.exchange import HttpAnswer, HttpCall, Loss, exchange
+from muniment.client.downloads import download_file
+from muniment.client.exchange import OK, HttpAnswer, HttpCall, Loss, exchange
 from muniment.client.uploads import UploadBody, upload_body
+from muniment.declaration.http_wire import JSON, REPORT
 from muniment.declaration.operation import Elsewhere, Operation, Request
 from muniment.errors import FileUnavailable, InvalidInput, StoreClosed
 from muniment.kernel.sources import system_sources
@@ -65,8 +67,15 @@ class RemoteCalls:
         )
 
 
+def file_answer(response: httpx2.Response) -> HttpAnswer:
+    """Return what a response says whose body is a file, or that there is none."""
+    return HttpAnswer(OK, JSON, None, response.headers.get(REPORT, "").encode())
+
+
 def answer_of(response: httpx2.Response, body: bytes) -> HttpAnswer:
     """Return what a response says."""
+    if REPORT in response.headers and not body:
+        return file_answer(response)
     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     return HttpAnswer(response.status_code, media_type, response.headers.get("retry-after"), body)
 
@@ -104,11 +113,11 @@ class RemoteStore(Elsewhere):
         self._pools: dict[int, httpx2.HTTPTransport] = {}  # by process; no lock, which a fork could leave taken
         self._is_closed = False
 
-    def call(self, operation: str, request: Request, upload: object) -> Any:
+    def call(self, operation: str, request: Request, upload: object, download: BinaryIO | None) -> Any:
         """Have an operation run where the store is; wait for its report."""
         asked = self._calls.operation(operation)
-        with upload_body(asked, upload) as body:
-            steps = exchange(asked, request, body, self._calls.options, self._calls.sources)
+        with upload_body(asked, upload) as body, download_file(asked, request, download) as file:
+            steps = exchange(asked, request, (body, file), self._calls.options, self._calls.sources)
             outcome: HttpAnswer | Loss | None = None
             while True:
                 try:
@@ -135,7 +144,12 @@ class RemoteStore(Elsewhere):
         try:
             response = self._pool().handle_request(self._calls.request(call, content))
             try:
-                return answer_of(response, response.read())
+                if call.file is None or response.status_code != OK:
+                    return answer_of(response, response.read())
+                with call.file.receiving(response.headers.get("repr-digest")) as file:
+                    for piece in response.iter_bytes():
+                        file.write(piece)
+                return file_answer(response)
             finally:
                 response.close()
         except httpx2.TransportError as fault:

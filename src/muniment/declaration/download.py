@@ -24,7 +24,9 @@ class WrittenFile(Struct, frozen=True, kw_only=True):
 
 
 class DownloadReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The report of an operation with a download: it knows what was written."""
+    """The report of an operation with a download. `file` is the path of the file, where it has one."""
+
+    file: str | None = None
 
     @property
     def written(self) -> WrittenFile | None:

@@ -207,8 +207,11 @@ class Gate(Protocol):
 class Elsewhere:
     """The base of what a noun group has in place of a gate when its operations run in another process."""
 
-    def call(self, operation: str, request: Request, upload: object) -> Any:
-        """Have an operation (`group.verb`) run with a request that was bound, and its upload; return its report."""
+    def call(self, operation: str, request: Request, upload: object, download: BinaryIO | None) -> Any:
+        """Have an operation (`group.verb`) run with a request that was bound, its upload and its download.
+
+        Returns its report. A download that is no stream is the path that the request names.
+        """
         raise NotImplementedError
 
     def close(self) -> Any:
@@ -291,8 +294,7 @@ class Declared:
         """Check rights and state, bind what is not bound yet, and run the method; or have it run elsewhere."""
         path, gate = f"{group.name}.{self.verb}", group.gate
         if isinstance(gate, Elsewhere):
-            given, upload, _ = self._bound(given, upload, download)
-            return gate.call(path, given, upload)
+            return gate.call(path, *self._bound(given, upload, download))
         try:
             gate.pass_through(path, self.terms)
             given, upload, download = self._bound(given, upload, download)

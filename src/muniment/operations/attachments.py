@@ -85,7 +85,6 @@ class SavedAttachment(DownloadReport, frozen=True, kw_only=True, omit_defaults=T
     """
 
     part: AttachmentPart | None = None
-    file: str | None = None
     position: int | None = None
     withheld: Reason | None = None
 

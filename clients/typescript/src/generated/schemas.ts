@@ -1227,8 +1227,8 @@ export interface SaveRequest {
  * `position` is that of the event that records it; `file` is the path of the file, where it has one.
  */
 export interface SavedAttachment {
-  part?: AttachmentPart | null;
   file?: string | null;
+  part?: AttachmentPart | null;
   position?: number | null;
   withheld?: Reason | null;
 }
@@ -4730,12 +4730,12 @@ export interface ExportArchiveRequest {
  * reason.
  */
 export interface ArchiveReport {
+  file?: string | null;
   root: ArchiveRoot;
   turns: number;
   items: number;
   registries: number;
   left_out: LeftOutContent[];
-  file?: string | null;
   bytes: number;
   position: number;
 }

@@ -47,7 +47,6 @@ class ArchiveReport(DownloadReport, frozen=True, kw_only=True, omit_defaults=Tru
     items: int
     registries: int
     left_out: list[LeftOutContent]
-    file: str | None = None
     bytes: int
     position: int
 
