@@ -43,10 +43,14 @@ def erased_log() -> tuple[Log, dict[str, int]]:
     mask = log.append("turn.lifecycle", stream, {}, refs={"turn": 3}, reason="mask")
     rotated = log.append("key.rotated", 0, {"version": 2}, reason="erasure")
     requested = log.append("key.rotated", 0, {"version": 3}, reason="requested")
+    removed = log.append("tools.removed", 0, request, reason="erase")
+    other_removed = log.append("tools.removed", 0, other, reason="erase")
+    sold = log.append("tools.removed", 0, request)
     whole = log.append("space.erased", 0, {})
     return log, {
         "opened": stream, "one": stream + 1, "three": stream + 3, "span": span, "alone": alone, "later": later,
         "blank": blank, "mask": mask, "rotated": rotated, "requested": requested, "whole": whole,
+        "removed": removed, "other removed": other_removed, "sold": sold,
     }  # fmt: skip
 
 
@@ -69,9 +73,23 @@ def test_a_certificate_counts_turns_and_messages_apart() -> None:
 
 
 @pytest.mark.parametrize(
+    ("names", "counts"), [(("span", "removed"), (2, 2)), (("removed",), (1, 0))], ids=["with turns", "alone"]
+)
+def test_what_is_no_entry_is_erased_by_an_event_without_a_target(
+    names: tuple[str, ...], counts: tuple[int, int]
+) -> None:
+    """Such as the words of a tool registry: it counts as an erasure, and of no turn."""
+    evidence = judged(certificate(LOG, places(*names), STATEMENT))
+    assert (evidence.erasures, evidence.erased_turns) == counts
+
+
+@pytest.mark.parametrize(
     ("names", "code"),
     [
         (("opened", "one"), "certificate"),
+        (("removed", "one", "opened"), "certificate"),
+        (("span", "other removed"), "certificate"),
+        (("span", "sold"), "foreign_event"),
         (("three", "span"), "certificate"),
         (("span", "later"), "certificate"),
         (("blank",), "certificate"),

@@ -11,10 +11,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from muniment.errors import LimitExceeded
 from muniment.formats.reading import beneath, skill_folders
-from muniment.formats.reading.skill_folders import AgentSkill, SkillFinding, SkillReport, digest_of, skill_report
+from muniment.formats.reading.skill_folders import (
+    AgentSkill,
+    SkillFinding,
+    SkillReport,
+    digest_of,
+    names_of,
+    skill_report,
+)
 from muniment.memory.skill_file import SKILL_FILE_BYTES_MAX
 
 TIME_NS = 1_700_000_000 * 10**9
@@ -73,9 +81,9 @@ def test_skills_come_by_directory_and_folder(tmp_path: Path) -> None:
     with_files(tmp_path / "one/a", readme="x", scripts__run="y", scripts__deep__er="z")
     report = skill_report([tmp_path / "one", tmp_path / "two"])
     assert [(each.directory, each.folder, each.name, each.resources) for each in report.skills] == [
-        (0, "a", "a", 3),
-        (0, "b", "b", 0),
-        (1, "c", "c", 0),
+        ("one", "a", "a", 3),
+        ("one", "b", "b", 0),
+        ("two", "c", "c", 0),
     ]
     assert {each.description for each in report.skills} == {"About it."}
     assert not report.findings
@@ -163,7 +171,7 @@ def test_a_copy_has_the_same_fingerprint(tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "there/a")
     os.utime(tmp_path / "there/a/b.txt", (1, 1))
     here, there = (only(skill_report([tmp_path / place])) for place in ("here", "there"))
-    assert here == there
+    assert here == replace(there, directory="here")
 
 
 # --- what is wrong ----------------------------------------------------------------------------------------------------
@@ -252,9 +260,9 @@ def test_the_first_of_a_name_is_used_and_the_others_are_reported(tmp_path: Path)
     skill(tmp_path / "one/c", "same")
     skill(tmp_path / "two/a", "same")
     report = skill_report([tmp_path / "one", tmp_path / "two"])
-    assert [(each.directory, each.folder) for each in report.skills] == [(0, "b")]
+    assert [(each.directory, each.folder) for each in report.skills] == [("one", "b")]
     duplicates = [(each.directory, each.folder) for each in report.findings if each.reason == "duplicate_name"]
-    assert duplicates == [(0, "c"), (1, "a")]
+    assert duplicates == [("one", "c"), ("two", "a")]
 
 
 def test_a_directory_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
@@ -262,7 +270,15 @@ def test_a_directory_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     report = skill_report([tmp_path / "missing", tmp_path / "file", Path("\0"), tmp_path / "good"])
     assert [each.name for each in report.skills] == ["a"]
-    assert report.findings == [SkillFinding(directory=number, reason="not_found") for number in range(3)]
+    assert report.findings == [SkillFinding(directory=name, reason="not_found") for name in ("missing", "file", "\0")]
+
+
+def test_directories_of_one_name_are_told_apart_without_their_paths(tmp_path: Path) -> None:
+    for home in ("a/skills", "b/skills", "c/skills"):
+        skill(tmp_path / home / home[0])
+    report = skill_report([tmp_path / home / "skills" for home in "abc"])
+    assert [each.directory for each in report.skills] == ["skills", "skills 2", "skills 3"]
+    assert names_of([Path("/")]) == ["root"]
 
 
 def test_names_that_are_no_text_are_spelt_out_and_sorted_by_their_bytes(tmp_path: Path) -> None:
@@ -354,7 +370,7 @@ def test_a_skill_beyond_a_limit_is_reported_and_has_no_fingerprint(
     monkeypatch.setattr(skill_folders, limit, size)
     report = skill_report([tmp_path])
     assert [(each.name, each.fingerprint) for each in report.skills] == [("a", None)]
-    assert report.findings == [SkillFinding(directory=0, folder="a", path=path, reason=reason, limit=size)]
+    assert report.findings == [SkillFinding(directory=tmp_path.name, folder="a", path=path, reason=reason, limit=size)]
     monkeypatch.setattr(skill_folders, limit, 100)
     assert only(skill_report([tmp_path])).fingerprint
 
@@ -365,7 +381,7 @@ def test_a_directory_with_too_many_skills_gives_the_first_ones(tmp_path: Path, m
     monkeypatch.setattr(skill_folders, "SKILLS_MAX", 3)
     report = skill_report([tmp_path])
     assert [each.name for each in report.skills] == ["a", "b", "c"]
-    assert report.findings == [SkillFinding(directory=0, reason="too_many_skills", limit=3)]
+    assert report.findings == [SkillFinding(directory=tmp_path.name, reason="too_many_skills", limit=3)]
 
 
 def test_too_many_findings_of_a_skill_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

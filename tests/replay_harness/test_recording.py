@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,39 +18,24 @@ from muniment.events.turn import Turn
 from muniment.governance.access import Access, Effect
 from muniment.governance.views import View
 from muniment.kernel.sources import SeededEntropy
-from muniment.replay.fixture import Command, DerivationMode, Fixture, HarnessCommand, parse_fixture
+from muniment.replay.fixture import Command, DerivationMode, HarnessCommand, parse_fixture
 from muniment.replay.recording import record
 from muniment.replay.replay_report import CheckOutcome, RecordingReport
-from muniment.replay.running import FixtureRunning, run_fixture
-from muniment.replay.store_under_test import StoreUnderTest
+from muniment.replay.running import run_fixture
 from muniment.replay.synthetic import Synthetic
 from muniment.space.options import StoreKind
 from tests.replay_harness.histories import HISTORIES, TALK, commit, erase, history
+from tests.replay_harness.recordings import recorded
 from tests.turns import parts, rich_turn
 from tests.worlds import World, memory_world
 
 # histories whose events can all be asked for again, and so give as many events again
 WHOLE = [
-    "alias-and-conflict", "attributes", "erase-a-message", "erase-a-turn", "erase-then-rebuild", "export-and-verify",
-    "mask-what-is-archived", "provenance", "redact-a-field", "redact-a-range", "redact-for-everybody",
-    "rotate-the-key", "transitions-of-a-conversation", "views",
+    "alias-and-conflict", "attributes", "crash-in-memory", "erase-a-message", "erase-a-subject", "erase-a-turn",
+    "erase-then-rebuild", "export-and-verify", "learned", "mask-what-is-archived", "memory", "memory-governed",
+    "provenance", "recall", "redact-a-field", "redact-a-range", "redact-for-everybody", "rotate-the-key",
+    "transitions-of-a-conversation", "views",
 ]  # fmt: skip
-
-
-def recorded(fixture: Fixture) -> tuple[Fixture, RecordingReport, int]:
-    """Play a history and record the space that it leaves; return the recording, and how many events the space has."""
-    with tempfile.TemporaryDirectory() as directory:
-        stage = StoreUnderTest(Path(directory), fixture.header, StoreKind.MEMORY)
-        running = FixtureRunning(stage, DerivationMode.INCREMENTAL, {})
-        running.begin()
-        for line, command in enumerate(fixture.commands, start=2):
-            running.step(line, command)
-        session = replace(stage.session(), access=Access(), profile=None)
-        with session.space.ledger.reader() as reader:
-            size = reader.frontier().size
-        data, told = record(session, "it", "seed")
-        running.end()
-    return parse_fixture(data), told, size
 
 
 def of_world(world: World) -> tuple[bytes, RecordingReport]:
@@ -62,12 +45,13 @@ def of_world(world: World) -> tuple[bytes, RecordingReport]:
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_a_recording_has_as_many_events_and_holds_on_every_store(name: str) -> None:
-    fixture, told, size = recorded(parse_fixture((HISTORIES / f"{name}.jsonl").read_bytes()))
+    fixture, told, shape = recorded(parse_fixture((HISTORIES / f"{name}.jsonl").read_bytes()))
     assert (told.left_out, told.errors) == ({}, {})
     for store in StoreKind:
         ran = run_fixture(fixture, store, DerivationMode.REBUILT)
         assert ran.passed
-        assert ran.measured[-1].size == size == told.events
+        assert ran.measured[-1].size == len(shape.events) == told.events
+    assert recorded(fixture)[2] == shape
 
 
 def test_what_cannot_be_asked_for_again_is_left_out_and_counted() -> None:
@@ -117,9 +101,9 @@ def test_all_that_may_be_said_of_a_turn_is_said_again() -> None:
         *({"do": "lifecycle.retain", "with": {**scope, **whole, **asked}}
           for scope in ({}, {"channel": "mail"}, {"channel": "mail", "conversation": "not yet"})),
     ]  # fmt: skip
-    fixture, told, size = recorded(history(*lines))
-    assert (told.left_out, told.errors, told.events) == ({}, {}, size)
-    assert run_fixture(fixture, StoreKind.SQLITE).measured[-1].size == size
+    fixture, told, shape = recorded(history(*lines))
+    assert (told.left_out, told.errors, told.events) == ({}, {}, len(shape.events))
+    assert run_fixture(fixture, StoreKind.SQLITE).measured[-1].size == len(shape.events)
 
 
 def test_a_long_history_is_measured_on_the_way() -> None:

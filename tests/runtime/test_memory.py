@@ -56,12 +56,20 @@ def test_an_item_its_link_and_the_end_of_the_former_one_are_one_step(world: Worl
     assert (link.key, link.verified) == ("i-2", True)
 
 
+def test_a_repeat_of_what_went_out_of_use_leaves_it_there(world: World) -> None:
+    world.with_turns(2)
+    remember(world, id="i-1")
+    remember(world, "Lives in Rome", 2, id="i-2")
+    again = remember(world, id="i-1")
+    assert (again.changed, again.reason, again.item, texts(world)) == (False, "not_in_use", "i-1", ["Lives in Rome"])
+
+
 def test_a_repeat_changes_nothing(world: World) -> None:
     world.with_turns(1)
     remember(world, id="i-1")
     before = size(world)
     again = [remember(world, id="i-1"), remember(world), remember(world, "Oslo lives in!")]
-    assert [each.reason for each in again] == ["already_recorded", "same_text", "same_words"]
+    assert [each.reason for each in again] == ["same_text", "same_text", "same_words"]
     assert {each.item for each in again} == {"i-1"}
     assert not any(each.changed for each in again)
     assert size(world) == before

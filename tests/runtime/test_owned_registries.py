@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
 
-from muniment.errors import AccessDenied, ApprovalNeeded
+from muniment.errors import AccessDenied, ApprovalNeeded, EvidenceMissing
 from muniment.events.approving import GuardedAct
 from muniment.events.changes import Action
 from muniment.events.identity import ConversationId, SubjectId
 from muniment.events.tool_registries import RegistryScope
+from muniment.evidence.verifier import verify_evidence
 from muniment.governance.access import Access
 from muniment.governance.views import View
 from muniment.operations.lifecycle import erasure
@@ -74,6 +76,39 @@ def test_registries_go_with_their_owner_and_experience_goes_with_them(filled: Wo
     assert filled.runtime.evidence.inspect().findings == []
     again = erase(filled)
     assert (again.changed, again.registries) == (False, [])
+
+
+@pytest.mark.parametrize("alone", [False, True], ids=["turns and registries", "registries alone"])
+def test_a_certificate_says_that_registries_and_experience_are_gone(filled: World, alone: bool) -> None:
+    """Of any event of the erasure; it is checked offline, and names neither a registry nor a tool."""
+    subject = OLGA if alone else SubjectId(SUBJECT)
+    if not alone:
+        register(filled, "ada/tools", SUBJECT)
+    receipt = erase(filled, Scope(subject=subject)).receipt
+    assert receipt is not None
+    counts = (receipt.turns_erased, receipt.items_erased, receipt.experience_erased, len(receipt.registries))
+    assert counts == ((0, 1, 1, 2) if alone else (2, 3, 3, 1))
+    assert "experience with tools" in {place.place for place in receipt.places}
+    vkey = filled.runtime.evidence.checkpoint().vkey
+    for position in receipt.positions:
+        made = filled.runtime.lifecycle.certificate(position)
+        told = tuple(made.summary[f"erased_{what}"] for what in ("turns", "items", "experience", "registries"))
+        assert told == counts
+        proved = verify_evidence(io.BytesIO(made.text.encode()), vkey)
+        assert proved.erasures == len(receipt.positions)
+        assert proved.statement is not None
+        assert {"content of the memory items", "content of the tool registries"} <= {
+            what for what, _ in proved.statement["places"]
+        }
+        assert not [word for word in ("olga/", "ada/", "CANARY", "mail.send") if word in made.text]
+
+
+def test_a_removal_that_erases_nothing_has_no_certificate(filled: World) -> None:
+    """Neither one that somebody asked for, nor any other event of the space."""
+    removed = filled.runtime.tools.remove("bob/tools", "sold", "host").position
+    for position in (0, removed):
+        with pytest.raises(EvidenceMissing):
+            filled.runtime.lifecycle.certificate(position)
 
 
 def test_all_words_of_a_registry_go_and_no_key_that_is_left_opens_them(lasting: FileWorld) -> None:

@@ -30,6 +30,7 @@ from muniment.governance.access import Access
 from muniment.governance.limits import Limits
 from muniment.governance.views import View
 from muniment.kernel.digest import unb64url
+from muniment.memory.kinds import LinkedPlane
 from muniment.operations.provenance.derivations import Derivation
 from muniment.operations.provenance.derived_refs import citation
 from muniment.operations.provenance.links import Link, MemoryKey
@@ -372,7 +373,7 @@ def test_a_transition_lists_what_was_derived_from_its_turns(world: World) -> Non
     record(world, derived(2), derived(1, through=3, key="summary"), derived(4, key="fact-4"))
     report = world.request(Transition.ERASE, 2)
     assert [(one.plane, one.key, one.subject) for one in report.derived_refs] == [
-        (Plane.LONG_TERM, "fact-1", SUBJECT), (Plane.LONG_TERM, "summary", SUBJECT),
+        (LinkedPlane.LONG_TERM, "fact-1", SUBJECT), (LinkedPlane.LONG_TERM, "summary", SUBJECT),
     ]  # fmt: skip
     assert report.derived_refs[0].citation == "transcript:default/default/talk#turn=turn-2"
     assert (report.derived_refs_total, report.clipped) == (2, False)
@@ -436,3 +437,16 @@ def test_no_view_of_a_transcript_shows_what_was_derived_from_it(world: World) ->
     before = {view: world.replay(view) for view in View}
     record(world, derived(1, plane=Plane.PRIVATE_GARDEN, key="a private key", subject=SubjectId(SUBJECT)))
     assert {view: world.replay(view) for view in View} == before
+
+
+def test_reports_name_planes_as_memory_does(world: World) -> None:
+    """Where the items of one plane alone are linked like this; what was recorded stays."""
+    world.with_turns(1)
+    for plane in Plane:
+        record(world, replace(derived(1, key=plane.value), plane=plane, message=None))
+    report = world.request(Transition.MASK, 1)
+    shown = {one.key: one.plane.value for one in report.derived_refs}
+    others = {plane.value: plane.value for plane in Plane if plane.value in shown}
+    assert shown == others | {"procedural_skill": "runtime_skill", "task_learning": "tool_experience"}
+    recorded = world.runtime.evidence.links(MemoryKey(plane=Plane.TASK_LEARNING, key="task_learning")).links
+    assert [link.plane for link in recorded] == [Plane.TASK_LEARNING]

@@ -127,7 +127,7 @@ def test_the_same_id_is_used_again_after_its_run_was_undone(world: World) -> Non
     again = remember(world, "Lives in Rome", 2, id="i-2")
     assert (again.changed, again.item, again.replaces, texts(world)) == (True, "i-2", "i-1", ["Lives in Rome"])
     assert undo(world).changed is False
-    assert remember(world, "Lives in Rome", 2, id="i-2").reason == "already_recorded"
+    assert remember(world, "Lives in Rome", 2, id="i-2").reason == "same_text"
 
 
 def test_what_somebody_changed_or_forgot_since_is_left_and_said(world: World) -> None:

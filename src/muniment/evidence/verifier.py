@@ -1333,8 +1333,9 @@ class _Export(_Lines):
 class _ErasureCertificate(_Lines):
     """A certificate of one erasure: its events, the turns and conversations that they name, the rotation of keys.
 
-    Every event of the erasure discloses the same request. A turn may only come when one of them erased it or a message
-    of it. The checkpoint is signed over the digest of the statement, too.
+    An event that erases and has no target took words that belong to no entry, such as those of a tool registry. Every
+    event of the erasure discloses the same request. A turn may only come when one of them erased it or a message of it.
+    The checkpoint is signed over the digest of the statement, too.
     """
 
     def __init__(self, head: dict[str, Any], key: VerifierKey, tally: _Tally, former: _Lines | None) -> None:
@@ -1348,12 +1349,13 @@ class _ErasureCertificate(_Lines):
     def accept(self, event: DisclosedEvent) -> None:
         """Note the erasure and its turns; anything else than these and what names them is refused."""
         header = event.header
-        if "target" in header and header["reason"] == ERASE:
+        if header["reason"] == ERASE and not header.keys() & {"entry", "opens"}:
             request = {label: event.disclosed.get(label) for label in ("request", "request/reason")}
             if type(request["request"]) is not dict or (self._request is not None and request != self._request):
                 raise Refused("certificate")
             self._request = request
             self.erasures.take(header)
+            self.erasures.events += "target" not in header
         elif "entry" in header:
             self._turns.append((header["stream"], entry_of(header)[1]))
         elif "opens" not in header and (header["kind"], header["reason"]) != (ROTATED_KIND, ERASURE):

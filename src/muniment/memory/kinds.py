@@ -62,6 +62,26 @@ REFERENCES: dict[MemoryPlane, Plane] = {
     MemoryPlane.DIARY: Plane.ARCHIVE_EVIDENCE,
 }
 
+
+class LinkedPlane(StrEnum):
+    """The plane of an item that a reference links, as reports about turns name it: as memory does, where it can."""
+
+    LONG_TERM = "long_term"
+    SHARED_FACT = "shared_fact"
+    RUNTIME_SKILL = "runtime_skill"
+    TOOL_EXPERIENCE = "tool_experience"
+    ARCHIVE_EVIDENCE = "archive_evidence"
+    PRIVATE_GARDEN = "private_garden"
+    SOUL_CANDIDATE_HANDOFF = "soul_candidate_handoff"
+
+
+# plane of a reference -> the word that reports show for it: that of the one plane whose items it links, or its own
+LINKED: dict[Plane, LinkedPlane] = {
+    linked: LinkedPlane(planes[0] if len(planes) == 1 else linked)
+    for linked in Plane
+    for planes in [[plane for plane, reference in REFERENCES.items() if reference is linked]]
+}
+
 # planes whose items tell again what turns say: their words are withheld with those of any of the turns (LC-13)
 RETELLING = frozenset({MemoryPlane.SUMMARY, MemoryPlane.DIARY})
 

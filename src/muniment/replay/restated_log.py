@@ -2,7 +2,7 @@
 
 The log is read event by event. Kept is the structure that the product works on: roles, authorities, statuses,
 visibilities, views, reasons that muniment defines, lengths, counts, and times as far from the first as they were. Names
-become pseudonyms, and short synthetic text replaces content that is erased.
+become pseudonyms, and short synthetic text replaces content that is erased. Memory is restated by `restated_memory`.
 
 Not every event was requested, and not every one can be requested again: rotations that an erasure made come with that
 erasure; archives, backups, documents, restores, new signing keys, recorded contexts, refusals, approvals and the end of

@@ -52,11 +52,11 @@ LENGTH_BYTES = 8
 class AgentSkill(Struct, frozen=True, kw_only=True):
     """A skill that can be used: where it is, what it says of itself, and how many other files it has.
 
-    `directory` counts the mounted directories from 0. `fingerprint` is hexadecimal, or None where no complete one could
-    be taken; then `resources` may be too low.
+    `directory` is the name of the mounted directory, without its path (`names_of`). `fingerprint` is hexadecimal, or
+    None where no complete one could be taken; then `resources` may be too low.
     """
 
-    directory: int
+    directory: str
     folder: str
     name: str
     description: str
@@ -68,7 +68,7 @@ class AgentSkill(Struct, frozen=True, kw_only=True):
 class SkillFinding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Something that is wrong with a directory, a folder in it, or a path in that; `limit` is one that was hit."""
 
-    directory: int
+    directory: str
     reason: str
     folder: str = ""
     path: str = ""
@@ -95,23 +95,35 @@ def skill_report(directories: Sequence[Path]) -> SkillReport:
     skills: dict[str, AgentSkill] = {}
     findings: list[SkillFinding] = []
     skipped = left_out = 0
-    for number, path in enumerate(directories):
+    for name, path in zip(names_of(directories), directories, strict=True):
         try:
             with directory_beneath(path) as mounted:
                 folders, others = _folders(mounted)
                 skipped += others
                 if len(folders) > SKILLS_MAX:
-                    findings.append(SkillFinding(directory=number, reason=TOO_MANY_SKILLS, limit=SKILLS_MAX))
+                    findings.append(SkillFinding(directory=name, reason=TOO_MANY_SKILLS, limit=SKILLS_MAX))
                 for folder in folders[:SKILLS_MAX]:
-                    reading = _SkillReading(number, folder)
+                    reading = _SkillReading(name, folder)
                     skill = reading.read(mounted)
                     if skill is not None and skills.setdefault(skill.name, skill) is not skill:
                         reading.note(DUPLICATE_NAME)
                     findings += reading.findings
                     left_out += reading.left_out
         except (OSError, ValueError) as fault:
-            findings.append(SkillFinding(directory=number, reason=problem_of(fault)))
+            findings.append(SkillFinding(directory=name, reason=problem_of(fault)))
     return SkillReport(skills=list(skills.values()), findings=findings, skipped=skipped, findings_left_out=left_out)
+
+
+def names_of(directories: Sequence[Path]) -> list[str]:
+    """Return a name for each directory: its own, with a number where another one has it. No path is in it."""
+    names: list[str] = []
+    for path in directories:
+        own, number = text_of(Path(path.name or path.absolute().name or "root")), 2
+        name = own
+        while name in names:
+            name, number = f"{own} {number}", number + 1
+        names.append(name)
+    return names
 
 
 def _folders(mounted: int) -> tuple[list[str], int]:
@@ -134,7 +146,7 @@ def _folders(mounted: int) -> tuple[list[str], int]:
 class _SkillReading:
     """Reads the folder of a skill, once."""
 
-    def __init__(self, directory: int, folder: str) -> None:
+    def __init__(self, directory: str, folder: str) -> None:
         self._directory, self._folder = directory, folder
         self._parts: list[tuple[bytes, bytes]] = []  # a path and what the fingerprint says of it
         self._entries = self._bytes = self._resources = 0

@@ -1,22 +1,24 @@
 """The certificate of an erasure: a document for the one whose content it was, which anyone can check offline.
 
 One request may be several events, in one conversation or in several; a certificate is about all of them. It discloses
-the request, the names of the conversations and the ids of the turns, but of memory items only how many there were. It
-proves with the tree that all of these are in the log (`evidence.bundle`, `evidence.verifier`). What no log can prove is
-stated beside it and signed: what was found when the certificate was made, and what is outside. A certificate is only
-made when nothing of the content is left.
+the request, the names of the conversations and the ids of the turns, but of memory items and tool registries only how
+many there were. It proves with the tree that all of these are in the log (`evidence.bundle`, `evidence.verifier`). What
+no log can prove is stated beside it and signed: what was found when the certificate was made, and what is outside. A
+certificate is only made when nothing of the content is left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from muniment.declaration.operation import Document
 from muniment.declaration.session import Session
 from muniment.errors import Corrupt, EvidenceMissing, KeyMissing
-from muniment.events.changes import LifecycleRequest, TurnSpan, span_of
+from muniment.events.changes import LifecycleRequest, Transition, TurnSpan, span_of
+from muniment.events.memory_items import MemoryPlane
 from muniment.events.records import LIFECYCLES, EventKind, LifecycleBody, RotationCause
+from muniment.events.tool_registries import ToolsRemoved
 from muniment.evidence.bundle import ErasureHead, bundle, event_line
 from muniment.evidence.header import disclosures
 from muniment.evidence.tree import root_at
@@ -30,16 +32,32 @@ from muniment.space.space import Space
 
 __all__ = ["EvidenceFormat", "certificate"]
 
+# what had content -> the kind of event that erases it
+CONTENT_OF = {
+    "turns": EventKind.TURN_LIFECYCLE,
+    "memory items": EventKind.ITEM_RETIRED,
+    "tool registries": EventKind.TOOLS_REMOVED,
+}
 REQUEST, DELIVERY = frozenset({"request", "request/reason"}), frozenset({"delivery"})
 NAMES = frozenset({"channel", "conversation"})
 
 
 class ErasureEvent(NamedTuple):
-    """One event of an erasure, and what it erased: turns or items of a stream, or one message of a turn."""
+    """One event of an erasure, and what it erased: turns or items of a stream, a message of a turn, or a registry.
+
+    A registry is no entry of a stream: there is no `span` of it.
+    """
 
     row: SealedRow
-    span: TurnSpan
+    span: TurnSpan | None
     message: int | None
+
+    @property
+    def whole(self) -> int:
+        """How many turns, items or registries went as a whole."""
+        if self.span is None:
+            return 1
+        return 0 if self.message is not None else (self.span.last or 0) - self.span.first + 1
 
 
 def certificate(session: Session, position: int, wanted: EvidenceFormat) -> Document:
@@ -50,12 +68,15 @@ def certificate(session: Session, position: int, wanted: EvidenceFormat) -> Docu
         request, erased = _erasure(space, reader, position, size)
         _require_gone(space, reader)
         lines = dict(_lines(space, reader, erased, size))
-        outside = outside_of(space, reader, request.subject, {event.row.stream for event in erased})
+        experience = _experience(space, reader, erased)
+        outside = outside_of(
+            space, reader, request.subject, {event.row.stream for event in erased if event.span is not None}
+        )
         statement = {
             "content_left": 0,
             "made_ms": space.sources.clock.now_ms(),
             "outside": outside,
-            "places": [list(place) for place in _places(space, erased)],
+            "places": [list(place) for place in _places(space, erased, experience)],
         }
         head = ErasureHead(log=space.ledger.log, size=size, statement=statement, life=space.keys.life)
         note = space.notary.sign_erasure(reader, size, root_at(reader, size), statement)
@@ -69,6 +90,8 @@ def certificate(session: Session, position: int, wanted: EvidenceFormat) -> Docu
             "erasures": len(erased),
             "erased_turns": _entries(erased, EventKind.TURN_LIFECYCLE),
             "erased_items": _entries(erased, EventKind.ITEM_RETIRED),
+            "erased_experience": experience,
+            "erased_registries": _entries(erased, EventKind.TOOLS_REMOVED),
             "erased_messages": sum(event.message is not None for event in erased),
             "size": size,
             "vkey": str(space.notary.key),
@@ -79,7 +102,7 @@ def certificate(session: Session, position: int, wanted: EvidenceFormat) -> Docu
 def _erasure(space: Space, reader: Reader, position: int, size: int) -> tuple[LifecycleRequest, list[ErasureEvent]]:
     """Return the request behind an event, and all events of it."""
     row = reader.sealed(position) if 0 <= position < size else None
-    request = None if row is None or row.kind not in LIFECYCLES else _request(space, row)
+    request = None if row is None or row.kind not in {*LIFECYCLES, EventKind.TOOLS_REMOVED} else _request(space, row)
     if request is None:
         raise EvidenceMissing(at="position")
     erased = [
@@ -93,16 +116,20 @@ def _erasure(space: Space, reader: Reader, position: int, size: int) -> tuple[Li
 
 
 def _request(space: Space, row: SealedRow) -> LifecycleRequest:
-    """Return what was asked for, of turns or of memory items."""
+    """Return what was asked for, of turns, of memory items or of a tool registry."""
     meta = space.ledger.open(row).meta
-    assert isinstance(meta, LifecycleBody), "rows of these kinds have these bodies"
+    assert isinstance(meta, LifecycleBody | ToolsRemoved), "rows of these kinds have these bodies"
     return meta.request
 
 
 def _erasures(space: Space, reader: Reader, size: int) -> Iterator[ErasureEvent]:
+    """Yield the erasures of entries in log order, and behind them those of registries."""
     for row, header in erasures(space.ledger, reader):
         if row.position < size:
             yield ErasureEvent(row, span_of(header.about), header.refs.get("message"))
+    for row in reader.of_kind(EventKind.TOOLS_REMOVED):
+        if row.position < size and space.ledger.header(row)[0].reason == Transition.ERASE:
+            yield ErasureEvent(row, None, None)
 
 
 def _require_gone(space: Space, reader: Reader) -> None:
@@ -118,6 +145,8 @@ def _lines(space: Space, reader: Reader, erased: list[ErasureEvent], size: int) 
     remaining = space.limits.report_items_max
     for event in erased:
         yield event.row.position, _line(space, event.row, REQUEST)
+        if event.span is None:
+            continue
         opened = reader.sealed(event.row.stream)
         assert opened is not None, "a stream begins with its first event"
         yield opened.position, _line(space, opened, NAMES)
@@ -143,12 +172,15 @@ def _line(space: Space, row: SealedRow, labels: frozenset[str]) -> bytes:
     return event_line(exact, disclosures(header, told))
 
 
-def _places(space: Space, erased: list[ErasureEvent]) -> Iterator[tuple[str, str]]:
+def _places(space: Space, erased: list[ErasureEvent], experience: int) -> Iterator[tuple[str, str]]:
     """Yield what was found when the certificate was made, and what every erasure does before it returns."""
     messages = sum(event.message is not None for event in erased)
-    for what, kind in (("turns", EventKind.TURN_LIFECYCLE), ("memory items", EventKind.ITEM_RETIRED)):
+    for what, kind in CONTENT_OF.items():
         if count := _entries(erased, kind):
-            yield f"content of the {what}", f"{count} checked: no content and no key of it is left"
+            among = (
+                f", {experience} of them experience with tools" if kind is EventKind.ITEM_RETIRED and experience else ""
+            )
+            yield f"content of the {what}", f"{count} checked{among}: no content and no key of it is left"
     if messages:
         yield "content of the messages", f"{messages} checked: none is left; the former key of the turn was destroyed"
     yield "content recorded beside the turns", "checked: none is left of turns that were erased"
@@ -158,7 +190,14 @@ def _places(space: Space, erased: list[ErasureEvent]) -> Iterator[tuple[str, str
     yield "search indexes", "encrypted again without the content, or removed, by the erasure"
 
 
-def _entries(erased: list[ErasureEvent], kind: EventKind) -> int:
-    """Return how many turns, or memory items, went as a whole."""
-    whole = [event.span for event in erased if event.message is None and event.row.kind == kind]
-    return sum((span.last or 0) - span.first + 1 for span in whole)
+def _entries(erased: Iterable[ErasureEvent], kind: EventKind) -> int:
+    """Return how many turns, memory items or tool registries went as a whole."""
+    return sum(event.whole for event in erased if event.row.kind == kind)
+
+
+def _experience(space: Space, reader: Reader, erased: list[ErasureEvent]) -> int:
+    """Return how many of the memory items were experience with tools."""
+    items = [event for event in erased if event.row.kind == EventKind.ITEM_RETIRED]
+    planes = {stream: space.notebooks.opening(reader, stream).plane for stream in {event.row.stream for event in items}}
+    of_tools = (event for event in items if planes[event.row.stream] is MemoryPlane.TOOL_EXPERIENCE)
+    return _entries(of_tools, EventKind.ITEM_RETIRED)

@@ -52,6 +52,7 @@ def _receipt(space: Space, subject: str | None, rotation: Rotation[ErasureOutcom
         leaf=leaf,
         turns_erased=outcome.counts["content"],
         items_erased=outcome.counts["item"],
+        experience_erased=outcome.counts["experience"],
         registries=list(outcome.registries[: space.limits.report_items_max]),
         places=list(erased_places(outcome.counts, rotation)),
         outside=outside,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from muniment.events.memory_items import MemoryPlane
 from muniment.ledger.ledger import Writer
 from muniment.operations.lifecycle.guard import Judgements
+from muniment.operations.lifecycle.scope import NotebookKey
 from muniment.operations.lifecycle.targets import turns_of
 from muniment.projections.change_fold import Changes, lost_in_conversation
 from muniment.projections.space_words import lost_in_space
@@ -15,7 +17,7 @@ from muniment.space.space import Space
 
 def destroy_contents(space: Space, writer: Writer, judgements: Judgements) -> Iterator[str]:
     """Destroy the content of turns; yield a word for each thing that was destroyed."""
-    stream, message = judgements.turns.head.stream, judgements.turns.message
+    stream, message, key = judgements.turns.head.stream, judgements.turns.message, judgements.turns.key
     for span in judgements.spans:
         for row in turns_of(writer.tx, stream, span):
             if message is not None:
@@ -25,6 +27,8 @@ def destroy_contents(space: Space, writer: Writer, judgements: Judgements) -> It
             is_destroyed, is_blind = erase_content(writer, row)
             if is_destroyed:
                 yield "content" if judgements.turns.conversation else "item"
+                if isinstance(key, NotebookKey) and key.plane is MemoryPlane.TOOL_EXPERIENCE:
+                    yield "experience"
             if is_blind:
                 yield "blind"
 

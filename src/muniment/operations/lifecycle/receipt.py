@@ -45,6 +45,8 @@ def erased_places(counts: Counter[str], rotation: Rotation[Any]) -> Iterator[Era
         yield ErasedPlace(place="envelopes", done=blind)
     if counts["beside"]:
         yield ErasedPlace(place="content recorded beside the turns", done=f"{counts['beside']} destroyed")
+    if counts["experience"]:
+        yield ErasedPlace(place="experience with tools", done=f"{counts['experience']} destroyed, of the items")
     if counts["registry"]:
         removed = f"{counts['registry']} removed; display names, notes and reasons destroyed"
         yield ErasedPlace(place="tool registries", done=removed)

@@ -33,7 +33,8 @@ class ErasureReceipt(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     An erasure that had to leave turns in between, or reached several conversations, is several events: `positions` are
     all of them, `position`, `leaf` and `proof` those of the first; `lifecycle receipts` has the proofs of the others.
-    `registries` are the ids of tool registries that went with their owner.
+    `experience_erased` counts those of the items that were experience with tools, `registries` are the ids of tool
+    registries that went with their owner.
     """
 
     position: int
@@ -44,6 +45,7 @@ class ErasureReceipt(Struct, frozen=True, kw_only=True, omit_defaults=True):
     proof: str
     positions: list[int]
     items_erased: int = 0
+    experience_erased: int = 0
     registries: list[str] = []
 
 

@@ -21,7 +21,7 @@ from muniment.operations.memory.prepared_items import EVIDENCE_HIDDEN, PreparedI
 from muniment.operations.memory.remember_report import RememberedCandidate
 from muniment.space.space import Space
 
-ALREADY_RECORDED, NOTEBOOK_FULL = "already_recorded", "notebook_full"
+NOT_IN_USE, NOTEBOOK_FULL = "not_in_use", "notebook_full"
 
 
 class CandidateDecisions:
@@ -80,7 +80,7 @@ class CandidateDecisions:
             return None
         return RememberedCandidate(
             decision=Ruling.REFUSE if item.content is None else Ruling.ACCEPT,
-            reason=MergeReason.FORGOTTEN.value if item.content is None else ALREADY_RECORDED,
+            reason=reason_of_repeat(item),
             changed=False,
             item=item.id,
             position=item.position,
@@ -98,6 +98,13 @@ class CandidateDecisions:
         if leaving is None:
             return RememberedCandidate(decision=Ruling.REFUSE, reason=NOTEBOOK_FULL, changed=False)
         return replace(decided, evicted=[item.id for item in leaving])
+
+
+def reason_of_repeat(item: MemoryItem) -> str:
+    """Return why an item changes nothing that is offered again under its id."""
+    if item.content is None:
+        return MergeReason.FORGOTTEN.value
+    return MergeReason.SAME_TEXT.value if item.is_active else NOT_IN_USE
 
 
 def _merged(merge: Merge, history: list[MemoryItem]) -> RememberedCandidate:

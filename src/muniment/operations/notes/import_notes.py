@@ -23,7 +23,7 @@ from muniment.formats.reading.memory_notes import NotedStatement, memory_notes
 from muniment.memory.candidate import Candidate
 from muniment.memory.merging import MergeReason
 from muniment.operations.memory.candidate_checks import check_candidate
-from muniment.operations.memory.candidate_decisions import ALREADY_RECORDED
+from muniment.operations.memory.candidate_decisions import NOT_IN_USE
 from muniment.operations.memory.remember import remember
 from muniment.operations.notes.imported_notes import ImportedNotes, MemoryImport, RefusedStatement
 from muniment.operations.notes.noted_candidates import candidate_of, known_outcome
@@ -34,7 +34,7 @@ RECORDED, DUPLICATES, REFUSED = "recorded", "duplicates", "refused"
 COUNTED_AS: dict[str, str] = {
     MergeReason.FREE_SLOT: RECORDED,
     MergeReason.NEWER: RECORDED,
-    ALREADY_RECORDED: DUPLICATES,
+    NOT_IN_USE: DUPLICATES,
     MergeReason.SAME_TEXT: DUPLICATES,
     MergeReason.SAME_WORDS: DUPLICATES,
 }

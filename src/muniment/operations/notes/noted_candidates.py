@@ -15,8 +15,7 @@ from muniment.log.port import Reader
 from muniment.memory.candidate import ACCEPTED, MEDIUM, Candidate, audience_of
 from muniment.memory.kinds import WHOLE
 from muniment.memory.likeness import normalised
-from muniment.memory.merging import MergeReason
-from muniment.operations.memory.candidate_decisions import ALREADY_RECORDED
+from muniment.operations.memory.candidate_decisions import reason_of_repeat
 from muniment.operations.memory.shown_item import ItemShower
 from muniment.space.space import Space
 
@@ -71,10 +70,10 @@ def known_outcome(space: Space, reader: Reader, statement: NotedStatement, subje
     if (item.subject, item.plane, item.meta.kind) != (subject, own.note.plane, own.note.kind):
         return False
     if item.text is None or item.content is None:
-        return MergeReason.FORGOTTEN.value
+        return reason_of_repeat(item)
     for view in View:
         shower = ItemShower(space, reader, view)
         shown = (shower.text(item.content.topic, subject), normalised(shower.text(item.text, subject)))
         if shown == (own.topic, normalised(own.text)):
-            return ALREADY_RECORDED
+            return reason_of_repeat(item)
     return False

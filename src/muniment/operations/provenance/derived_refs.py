@@ -13,6 +13,7 @@ from muniment.events.records import EventKind
 from muniment.events.references import Plane, RefDerived, SourceEvidence
 from muniment.governance.phases import MASKED_PHASES, Phase, runs
 from muniment.log.port import Reader, StreamHead
+from muniment.memory.kinds import LINKED, LinkedPlane
 from muniment.projections.change_fold import Changes, NotedChange
 from muniment.space.space import Space
 
@@ -31,7 +32,7 @@ class DerivedRef(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An item of memory that was derived from turns that a change concerns; somebody may want to decide about it."""
 
     position: int
-    plane: Plane
+    plane: LinkedPlane
     key: str
     subject: str
     citation: str
@@ -80,7 +81,7 @@ def derived_refs(
         listed.append(
             DerivedRef(
                 position=change.position,
-                plane=meta.plane,
+                plane=LINKED[meta.plane],
                 key=meta.key,
                 subject=meta.subject,
                 citation=citation(meta.source),

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class SkillPackage(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An agent skill in a mounted directory, which counts from 0: its folder and what it says of itself.
+    """An agent skill in a mounted directory, by the name of that: its folder and what it says of itself.
 
     `resources` counts its other files. `fingerprint` is a SHA-256 over all of them, or absent where not all could be
     read.
@@ -14,7 +14,7 @@ class SkillPackage(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     name: str
     description: str
-    directory: int
+    directory: str
     folder: str
     resources: int
     fingerprint: str | None = None
