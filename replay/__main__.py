@@ -1,4 +1,4 @@
-"""The project's own release checks: `python -m replay check`, `bench ...`, `drill ...`, `retrieval` and `release`."""
+"""The project's own release checks: `python -m replay check`, `bench ...`, `drill ...`, `typescript`, `release`."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ def main() -> int:
     _check_arguments(commands.add_parser("check", help="run every history on every store; open old stores"))
     broken = commands.add_parser("broken", help="show that the histories can fail")
     broken.add_argument("words", nargs="*", metavar="WORD", help="only ways whose description has one of these words")
+    commands.add_parser("typescript", help="build, test and pack the TypeScript client")
     commands.add_parser("release", help="write the store of the present version, once")
     given = parser.parse_args()
     logger = logging.getLogger("muniment")
@@ -221,6 +222,12 @@ def _broken(given: argparse.Namespace) -> int:
     return broken.main(given.words)
 
 
+def _typescript(_given: argparse.Namespace) -> int:
+    from replay import typescript  # noqa: PLC0415 - as above
+
+    return typescript.main()
+
+
 def _release(_given: argparse.Namespace) -> int:
     from replay.releases import release  # noqa: PLC0415 - as above
 
@@ -235,6 +242,7 @@ COMMANDS = {
     "retrieval": _retrieval,
     "check": _check,
     "broken": _broken,
+    "typescript": _typescript,
     "release": _release,
 }
 
