@@ -1,4 +1,4 @@
-"""The project's own release checks: `python -m replay check`, `bench ...`, `drill ...`, `retrieval` and `release`."""
+"""The project's own release checks: `python -m replay check`, `bench ...`, `drill ...`, `typescript`, `release`."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ def main() -> int:
     broken = commands.add_parser("broken", help="show that the histories can fail")
     broken.add_argument("words", nargs="*", metavar="WORD", help="only ways whose description has one of these words")
     _suites_arguments(commands.add_parser("suites", help="run the test suites of others against the server"))
+    commands.add_parser("typescript", help="build, test and pack the TypeScript client")
     commands.add_parser("release", help="write the store of the present version, once")
     given = parser.parse_args()
     logger = logging.getLogger("muniment")
@@ -240,6 +241,12 @@ def _suites(given: argparse.Namespace) -> int:
     return 0 if run_suites(order) else 1
 
 
+def _typescript(_given: argparse.Namespace) -> int:
+    from replay import typescript  # noqa: PLC0415 - as above
+
+    return typescript.main()
+
+
 def _release(_given: argparse.Namespace) -> int:
     from replay.releases import release  # noqa: PLC0415 - as above
 
@@ -255,6 +262,7 @@ COMMANDS = {
     "check": _check,
     "broken": _broken,
     "suites": _suites,
+    "typescript": _typescript,
     "release": _release,
 }
 

@@ -1,4 +1,4 @@
-"""The published contracts: `schemas/`, the generated parts of documents and of clients, their pictures, and what makes them.
+"""The published contracts: `schemas/`, generated parts of documents and of clients, pictures, and what makes them.
 
 `python -m tests.schemas --write` makes them again; `tests/test_schemas.py` compares them byte for byte, so that a
 change of what the public relies on is seen as a diff.

@@ -1,7 +1,7 @@
 """The generated part of the TypeScript client: a pure function of the OpenAPI document.
 
-Every component is a type, and every operation a method of the class of its noun group. What sends requests is written by
-hand in `clients/typescript/src`. A path without `x-terms` is no operation, and is left out.
+Every component is a type, and every operation a method of the class of its noun group. What sends requests is written
+by hand, in `clients/typescript/src`. A path without `x-terms` is no operation, and is left out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ COMMENT_CHARS_MAX = 118
 JSON, BYTES = "application/json", "application/octet-stream"
 REPORT = "Muniment-Report"  # the header with the report, where the body of an answer is a file
 SCALARS = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
-CALLER = """
+IMPORTS = """
 import type {{ Caller }} from "../caller.js";
 import type {{ CallOptions }} from "../destination.js";
 import type {{
@@ -41,6 +41,12 @@ METHOD = """
   {name}({parameters}): Promise<{answer}> {{
     return this.#caller.{verb}({arguments});
   }}"""
+QUERY = """
+/** What is said of the upload of `{operation}`. */
+export interface {name} {{
+{members}
+}}
+"""
 ALL = """
 /** The operations of a store that a server serves. */
 export class Muniment {{
@@ -103,19 +109,16 @@ def _component(name: str, schema: dict[str, Any]) -> str:
         if len(one_line) <= COMMENT_CHARS_MAX:
             return about + one_line
         return about + f"export type {name} =\n  | " + "\n  | ".join(alternatives) + ";"
+    if not schema["properties"]:
+        return about + f"export type {name} = Record<string, never>;"
     required = schema.get("required", [])
-    members = _members(schema["properties"], required)
-    return about + (
-        f"export interface {name} {{\n{members}\n}}" if members else f"export type {name} = Record<string, never>;"
-    )
+    members = [_member(each, inner, needed=each in required) for each, inner in schema["properties"].items()]
+    return about + "\n".join([f"export interface {name} {{", *members, "}"])
 
 
-def _members(properties: dict[str, dict[str, Any]], required: list[str]) -> str:
-    return "\n".join(
-        _comment([schema.get("description", ""), *_default(schema)], "  ")
-        + f"  {name}{'' if name in required else '?'}: {type_of(schema)};"
-        for name, schema in properties.items()
-    )
+def _member(name: str, schema: dict[str, Any], *, needed: bool) -> str:
+    about = _comment([schema.get("description", ""), *_default(schema)], "  ")
+    return about + f"  {name}{'' if needed else '?'}: {type_of(schema)};"
 
 
 def _default(schema: dict[str, Any]) -> Iterator[str]:
@@ -138,35 +141,27 @@ def _comment(paragraphs: Iterable[str], indent: str = "") -> str:
 
 
 def _operations(document: dict[str, Any]) -> str:
-    described = {
-        path: methods["post"] for path, methods in document["paths"].items() if "x-terms" in methods.get("post", {})
-    }
     about = {tag["name"]: tag["description"] for tag in document["tags"]}
-    groups = {name: [one for one in described.items() if one[1]["tags"] == [name]] for name in about}
-    classes = "".join(
-        GROUP.format(
-            about=_comment([about[name]]).rstrip(),
-            name=_class_of(name),
-            methods="\n".join(_method(path, one) for path, one in members),
-        )
-        for name, members in groups.items()
-        if members
+    groups: dict[str, list[_Method]] = {name: [] for name in about}
+    for path, methods in document["paths"].items():
+        if "x-terms" in methods.get("post", {}):
+            groups[methods["post"]["tags"][0]].append(_Method(path, methods["post"]))
+    listed = {name: methods for name, methods in groups.items() if methods}
+    classes = "".join(_class(name, about[name], methods) for name, methods in listed.items())
+    fields = (_comment([about[name]], "  ") + f"  readonly {camel(name)}: {_class_name(name)};" for name in listed)
+    made = (f"    this.{camel(name)} = new {_class_name(name)}(caller);" for name in listed)
+    code = re.sub(r"(?s)/\*\*.*?\*/", "", classes)
+    types = sorted(name for name in document["components"]["schemas"] if re.search(rf"\b{name}\b", code))
+    streams = [name for name in ("Download", "Upload") if re.search(rf"\b{name}\b", code)]
+    imports = IMPORTS.format(types="\n".join(f"  {name}," for name in types), streams=", ".join(streams))
+    return HEAD + imports + classes + ALL.format(fields="\n".join(fields), made="\n".join(made))
+
+
+def _class(group: str, about: str, methods: list[_Method]) -> str:
+    text = GROUP.format(
+        about=_comment([about]).rstrip(), name=_class_name(group), methods="\n".join(each.text() for each in methods)
     )
-    known = document["components"]["schemas"]
-    types = sorted(name for name in known if re.search(rf"\b{name}\b", re.sub(r"(?s)/\*\*.*?\*/", "", classes)))
-    streams = sorted(name for name in ("Download", "Upload") if re.search(rf"\b{name}\b", classes))
-    listed = [name for name, members in groups.items() if members]
-    return (
-        HEAD
-        + CALLER.format(types="\n".join(f"  {name}," for name in types), streams=", ".join(streams))
-        + classes
-        + ALL.format(
-            fields="\n".join(
-                _comment([about[name]], "  ") + f"  readonly {camel(name)}: {_class_of(name)};" for name in listed
-            ),
-            made="\n".join(f"    this.{camel(name)} = new {_class_of(name)}(caller);" for name in listed),
-        )
-    )
+    return "".join(each.query() for each in methods if each.uploads) + text
 
 
 def camel(name: str) -> str:
@@ -175,60 +170,67 @@ def camel(name: str) -> str:
     return first + "".join(word.title() for word in rest)
 
 
-def _class_of(group: str) -> str:
+def _class_name(group: str) -> str:
     return f"{group.title().replace('_', '')}Group"
 
 
-def _method(path: str, one: dict[str, Any]) -> str:
-    in_query = [each for each in one.get("parameters", []) if each.get("in") == "query"]
-    body = one["requestBody"]["content"]
-    uploads = BYTES in body
-    request = _query_type(in_query) if uploads else type_of(body[JSON]["schema"])
-    is_needed = any(each["required"] for each in in_query) if uploads else one["requestBody"]["required"]
-    answer, verb = _answer(one["responses"]["200"])
-    route = {"path": json.dumps(path), "changes": json.dumps(one["x-terms"]["effect"] != "read")}
-    if uploads:
-        route["text"] = json.dumps([each["name"] for each in in_query if "schema" in each])
-    parameters = [
-        *(["upload: Upload"] if uploads else []),
-        f"request: {request}{'' if is_needed else ' = {}'}",
-        "options?: CallOptions",
-    ]
-    return METHOD.format(
-        about=_comment(
-            [one["summary"], one.get("description", ""), *_upload_help(one, uploads=uploads)], "  "
-        ).rstrip(),
-        name=camel(one["operationId"].partition(".")[2]),
-        parameters=", ".join(parameters),
-        answer=answer,
-        verb=verb,
-        arguments=", ".join(
-            [
-                f"{{ {', '.join(f'{name}: {value}' for name, value in route.items())} }}",
-                "request",
-                "options",
-                *(["upload"] if uploads else []),
-            ]
-        ),
-    )
+class _Method:
+    """An operation as a method."""
 
+    def __init__(self, path: str, described: dict[str, Any]) -> None:
+        self._path = path
+        self._described = described
+        self._operation: str = described["operationId"]
+        self._content = described["requestBody"]["content"]
+        self._parameters = [each for each in described.get("parameters", []) if each.get("in") == "query"]
+        self.uploads = BYTES in self._content
 
-def _upload_help(one: dict[str, Any], *, uploads: bool) -> Iterator[str]:
-    if uploads:
-        yield f"@param upload {one['requestBody']['description']}"
+    @property
+    def _request(self) -> str:
+        """The type of the request: where an upload is the body, that of the parameters beside it."""
+        if not self.uploads:
+            return type_of(self._content[JSON]["schema"])
+        return re.sub(r"[._]", "", self._operation.title()) + "Parameters"
 
+    def query(self) -> str:
+        """Return the type of the parameters beside an upload."""
+        members = (
+            _member(
+                each["name"],
+                {"description": each["description"], **(each.get("schema") or each["content"][JSON]["schema"])},
+                needed=each["required"],
+            )
+            for each in self._parameters
+        )
+        return QUERY.format(operation=self._operation, name=self._request, members="\n".join(members))
 
-def _query_type(parameters: list[dict[str, Any]]) -> str:
-    members = [
-        f"{each['name']}{'' if each['required'] else '?'}: {type_of(each.get('schema') or each['content'][JSON]['schema'])}"
-        for each in parameters
-    ]
-    return "{ " + "; ".join(members) + " }"
+    def text(self) -> str:
+        """Return the method."""
+        body = self._described["requestBody"]
+        needed = any(each["required"] for each in self._parameters) if self.uploads else body["required"]
+        request = f"request: {self._request}{'' if needed else ' = {}'}"
+        answer, verb = self._answer()
+        help_of_upload = [f"@param upload {body['description']}"] if self.uploads else []
+        about = [self._described["summary"], self._described.get("description", ""), *help_of_upload]
+        return METHOD.format(
+            about=_comment(about, "  ").rstrip(),
+            name=camel(self._operation.partition(".")[2]),
+            parameters=", ".join([*(["upload: Upload"] if self.uploads else []), request, "options?: CallOptions"]),
+            answer=answer,
+            verb=verb,
+            arguments=", ".join([self._route(), "request", "options", *(["upload"] if self.uploads else [])]),
+        )
 
+    def _route(self) -> str:
+        changes = json.dumps(self._described["x-terms"]["effect"] != "read")
+        text = [each["name"] for each in self._parameters if "schema" in each]
+        beside = f", text: {json.dumps(text)}" if self.uploads else ""
+        return f"{{ path: {json.dumps(self._path)}, changes: {changes}{beside} }}"
 
-def _answer(response: dict[str, Any]) -> tuple[str, str]:
-    """Return the type of an answer, and what of the caller gives it: a report, or a file with its report in a header."""
-    if JSON in response["content"]:
-        return type_of(response["content"][JSON]["schema"]), "call"
-    report = response["headers"][REPORT]["content"][JSON]["schema"]
-    return f"Download<{type_of(report)}>", "download"
+    def _answer(self) -> tuple[str, str]:
+        """Return the type of an answer, and what of the caller gives it: a report, or a file with its report."""
+        response = self._described["responses"]["200"]
+        if JSON in response["content"]:
+            return type_of(response["content"][JSON]["schema"]), "call"
+        report = response["headers"][REPORT]["content"][JSON]["schema"]
+        return f"Download<{type_of(report)}>", "download"

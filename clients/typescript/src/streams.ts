@@ -7,7 +7,7 @@ export type Pieces = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
  * What is uploaded. Pieces are read once, while they are sent. A function that returns them can be called again, so that
  * such an upload can be retried.
  */
-export type Upload = Blob | ArrayBuffer | ArrayBufferView<ArrayBuffer> | Pieces | (() => Pieces);
+export type Upload = Blob | ArrayBuffer | ArrayBufferView | Pieces | (() => Pieces);
 
 /** A file that an operation writes, with its report. Without a `body` nothing was written, and the report says why. */
 export interface Download<Report> {
@@ -41,7 +41,7 @@ export class UploadBody {
     const upload = typeof this.#upload === "function" ? this.#upload() : this.#upload;
     if (isWhole(upload)) {
       silence.begin((upload instanceof Blob ? upload.size : upload.byteLength) / SLOWEST_BYTES_PER_MS);
-      return { body: upload };
+      return { body: upload as Blob | ArrayBuffer };
     }
     const pieces = iteratorOf(upload);
     const next = async () => {
@@ -80,7 +80,7 @@ export function received(
   return streamOf(next, pieces);
 }
 
-function isWhole(upload: Upload): upload is Blob | ArrayBuffer | ArrayBufferView<ArrayBuffer> {
+function isWhole(upload: Upload): upload is Blob | ArrayBuffer | ArrayBufferView {
   return upload instanceof Blob || upload instanceof ArrayBuffer || ArrayBuffer.isView(upload);
 }
 

@@ -305,6 +305,16 @@ export class TranscriptsGroup {
   }
 }
 
+/** What is said of the upload of `attachments.add`. */
+export interface AttachmentsAddParameters {
+  /** Media type, as `image/png`. */
+  mime_type?: string | null;
+  /** What it is to a model: `image`, `audio`, `video`. */
+  modality?: string | null;
+  /** Name of the file, for people. */
+  name?: string | null;
+}
+
 /** Keep files beside turns: images, recordings, documents. */
 export class AttachmentsGroup {
   readonly #caller: Caller;
@@ -322,7 +332,7 @@ export class AttachmentsGroup {
    * again. The turn commits to the bytes, an erasure of the message destroys them. Raises `request.limit_exceeded`.
    * @param upload The file.
    */
-  add(upload: Upload, request: { mime_type?: string | null; modality?: string | null; name?: string | null } = {}, options?: CallOptions): Promise<AddedAttachment> {
+  add(upload: Upload, request: AttachmentsAddParameters = {}, options?: CallOptions): Promise<AddedAttachment> {
     return this.#caller.call({ path: "/v1/attachments/add", changes: true, text: ["mime_type", "modality", "name"] }, request, options, upload);
   }
 
@@ -482,6 +492,21 @@ export class RedactionsGroup {
   }
 }
 
+/** What is said of the upload of `memory.import`. */
+export interface MemoryImportParameters {
+  /** Subject that the statements are about. */
+  subject: string;
+  /** Who requests it; recorded. A name of at most 512 bytes. */
+  requester: string;
+  /** Name of the run; recorded. */
+  run?: string | null;
+  /**
+   * Only report what would be done.
+   * @default false
+   */
+  dry_run?: boolean;
+}
+
 /** Remember what turns say, with evidence; list, amend and forget it. */
 export class MemoryGroup {
   readonly #caller: Caller;
@@ -593,7 +618,7 @@ export class MemoryGroup {
    * `request.invalid`, `access.denied`.
    * @param upload Folders with MEMORY.md, USER.md, memory/*.md, or such files.
    */
-  import(upload: Upload, request: { subject: string; requester: string; run?: string | null; dry_run?: boolean }, options?: CallOptions): Promise<MemoryImport> {
+  import(upload: Upload, request: MemoryImportParameters, options?: CallOptions): Promise<MemoryImport> {
     return this.#caller.call({ path: "/v1/memory/import", changes: true, text: ["subject", "requester", "run"] }, request, options, upload);
   }
 
@@ -963,6 +988,19 @@ export class LifecycleGroup {
   }
 }
 
+/** What is said of the upload of `evidence.verify`. */
+export interface EvidenceVerifyParameters {
+  /** Public key of the log, as checkpoint and export report it. */
+  vkey: string;
+  /**
+   * Also show what is proved: who said what when.
+   * @default false
+   */
+  show?: boolean;
+  /** Certificate in PEM that you trust for timestamps: of the authority or of one above it. */
+  timestamp_certificate?: string | null;
+}
+
 /** Checkpoints, proofs, exports, verification, audit, and who received what. */
 export class EvidenceGroup {
   readonly #caller: Caller;
@@ -1017,7 +1055,7 @@ export class EvidenceGroup {
    * its problem when the file does not prove what it claims.
    * @param upload The bundle, page, receipt or erasure certificate.
    */
-  verify(upload: Upload, request: { vkey: string; show?: boolean; timestamp_certificate?: string | null }, options?: CallOptions): Promise<VerificationReport> {
+  verify(upload: Upload, request: EvidenceVerifyParameters, options?: CallOptions): Promise<VerificationReport> {
     return this.#caller.call({ path: "/v1/evidence/verify", changes: false, text: ["vkey", "timestamp_certificate"] }, request, options, upload);
   }
 
@@ -1212,6 +1250,25 @@ export class ProvenanceGroup {
   }
 }
 
+/** What is said of the upload of `spaces.import`. */
+export interface SpacesImportParameters {
+  /**
+   * Format of the file. `auto` uses the first one that fits.
+   * @default "auto"
+   */
+  format?: Format;
+  /**
+   * Channel to import into.
+   * @default "default"
+   */
+  channel?: string;
+  /**
+   * Subject of the turns.
+   * @default "imported"
+   */
+  subject?: string;
+}
+
 /** Spaces: what they hold, what comes in and goes out, their backups and their keys. */
 export class SpacesGroup {
   readonly #caller: Caller;
@@ -1246,7 +1303,7 @@ export class SpacesGroup {
    * `request.limit_exceeded` for more than 10,000 files.
    * @param upload Files and folders, or - for standard input. JSON Lines or JSON; plain, gzip, zip.
    */
-  import(upload: Upload, request: { format?: Format; channel?: string; subject?: string } = {}, options?: CallOptions): Promise<ImportReport> {
+  import(upload: Upload, request: SpacesImportParameters = {}, options?: CallOptions): Promise<ImportReport> {
     return this.#caller.call({ path: "/v1/spaces/import", changes: true, text: ["format", "channel", "subject"] }, request, options, upload);
   }
 
@@ -1293,6 +1350,32 @@ export class SpacesGroup {
   }
 }
 
+/** What is said of the upload of `archives.inspect`. */
+export interface ArchivesInspectParameters {
+  /** Key that seals the files, as in --keys. Without it: the root key of the store. */
+  sealed_by?: string | null;
+}
+
+/** What is said of the upload of `archives.import`. */
+export interface ArchivesImportParameters {
+  /** The scope of the archive. */
+  scope: ArchiveScope;
+  /**
+   * What the archive includes: as it was exported.
+   * @default "exclude"
+   */
+  private?: PrivateMaterial;
+  /**
+   * `bootstrap` requires that nothing of the scope is here; `restore` erases and replaces it.
+   * @default "bootstrap"
+   */
+  mode?: ImportMode;
+  /** Another id for the one conversation. */
+  into?: string | null;
+  /** Key that seals the files, as in --keys. Without it: the root key of the store. */
+  sealed_by?: string | null;
+}
+
 /** A part of a space as one encrypted file: export it, check it, import it. */
 export class ArchivesGroup {
   readonly #caller: Caller;
@@ -1323,7 +1406,7 @@ export class ArchivesGroup {
    * `archive.refused`, `key.wrong`, `file.unavailable`.
    * @param upload The archive.
    */
-  inspect(upload: Upload, request: { sealed_by?: string | null } = {}, options?: CallOptions): Promise<ArchiveCheck> {
+  inspect(upload: Upload, request: ArchivesInspectParameters = {}, options?: CallOptions): Promise<ArchiveCheck> {
     return this.#caller.call({ path: "/v1/archives/inspect", changes: false, text: ["sealed_by"] }, request, options, upload);
   }
 
@@ -1340,7 +1423,7 @@ export class ArchivesGroup {
    * too), `key.wrong`.
    * @param upload The archive.
    */
-  import(upload: Upload, request: { scope: ArchiveScope; private?: PrivateMaterial; mode?: ImportMode; into?: string | null; sealed_by?: string | null }, options?: CallOptions): Promise<ArchiveImportReport> {
+  import(upload: Upload, request: ArchivesImportParameters, options?: CallOptions): Promise<ArchiveImportReport> {
     return this.#caller.call({ path: "/v1/archives/import", changes: true, text: ["private", "mode", "into", "sealed_by"] }, request, options, upload);
   }
 }

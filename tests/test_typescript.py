@@ -1,0 +1,125 @@
+"""The TypeScript client says what the OpenAPI document says. `python -m replay typescript` builds and runs it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muniment.declaration.operation import Effect
+from muniment.runtime.catalogue import catalogue
+from muniment.transports.http.openapi import openapi, path_of, served
+from muniment.version import __version__
+from replay import typescript
+from tests.typescript import REPORT, client_sources, type_of
+
+OPERATIONS = served(catalogue())
+SOURCES = client_sources(openapi(OPERATIONS))
+
+
+def test_every_operation_that_is_served_is_a_method_with_its_effect() -> None:
+    routes = re.findall(r'\{ path: "(.*?)", changes: (true|false)', SOURCES["operations.ts"])
+    assert dict(routes) == {path_of(one): str(one.effect is not Effect.READ).lower() for one in OPERATIONS}
+    assert len(routes) == len(OPERATIONS)
+
+
+def test_every_name_of_a_type_is_defined_once() -> None:
+    defined = re.findall(r"(?m)^export (?:interface|type) (\w+)", SOURCES["schemas.ts"])
+    assert len(defined) == len(set(defined))
+    imported = re.findall(r"(?m)^  (\w+),$", SOURCES["operations.ts"].partition("export class")[0])
+    assert set(imported) <= set(defined)
+
+
+def test_the_client_has_the_version_of_the_product_and_needs_nothing_to_run() -> None:
+    package = json.loads((typescript.CLIENT / "package.json").read_text())
+    assert package["version"] == __version__
+    assert "dependencies" not in package
+    assert not [path for path in typescript.CLIENT.glob("*lock*") if path.is_file()]
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"type": "integer", "format": "int64"}, "number"),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "string | null"),
+        ({"anyOf": [{"type": "integer"}, {"type": "number"}]}, "number"),
+        ({"enum": ["a", 1, None]}, '"a" | 1 | null'),
+        ({"$ref": "#/components/schemas/View", "default": "host_ui"}, "View"),
+        ({"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "null"}]}}, "(string | null)[]"),
+        ({"type": "array", "items": {"enum": ["a", "b"]}}, '("a" | "b")[]'),
+        ({"type": "array"}, "unknown[]"),
+        ({"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}]}, "[number, string]"),
+        ({"type": "object", "additionalProperties": {"type": "boolean"}}, "Record<string, boolean>"),
+        ({"type": "object"}, "Record<string, unknown>"),
+        ({"default": None}, "unknown"),
+    ],
+)
+def test_a_schema_is_the_type_of_its_values(schema: dict[str, Any], expected: str) -> None:
+    assert type_of(schema) == expected
+
+
+SAID = st.text("*/ \n\r\u2028@`a", max_size=12) | st.text(max_size=12)
+
+
+@given(SAID, SAID)
+def test_a_description_never_ends_its_comment(summary: str, description: str) -> None:
+    """Whatever is said of an operation is inside of one comment, and the code behind it stays as it is."""
+    plain, spoken = (_without_comments(client_sources(_document(*said))) for said in (("", ""), (summary, description)))
+    assert plain == spoken
+
+
+def test_an_operation_that_writes_a_file_returns_it_with_its_report() -> None:
+    document = _document("Save a file.", "")
+    report = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Saved"}}}}
+    answer = {"content": {"application/octet-stream": {}}, "headers": {REPORT: report}}
+    document["paths"]["/v1/files/save_as"]["post"]["responses"]["200"] = answer
+    operations = client_sources(document)["operations.ts"]
+    assert "saveAs(request: Saved = {}, options?: CallOptions): Promise<Download<Saved>> {" in operations
+    assert "this.#caller.download({" in operations
+
+
+def test_a_path_that_is_no_operation_is_left_out() -> None:
+    document = _document("", "")
+    document["paths"] |= {"/memories/add": {"post": {"operationId": "foreign"}}, "/v1/events": {"get": {}}}
+    assert client_sources(document) == client_sources(_document("", ""))
+
+
+def test_without_node_the_client_is_left_out_and_it_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(typescript, "find_spec", lambda _name: None)
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    assert typescript.main() == 0
+    assert capsys.readouterr().out == "the TypeScript client is left out: there is no node\n"
+
+
+def _document(summary: str, description: str) -> dict[str, Any]:
+    """Return a document of one operation."""
+    schema = {"$ref": "#/components/schemas/Saved"}
+    content = {"application/json": {"schema": schema}}
+    operation = {
+        "operationId": "files.save_as",
+        "tags": ["files"],
+        "summary": summary,
+        "description": description,
+        "x-terms": {"effect": "read"},
+        "requestBody": {"required": False, "content": content},
+        "responses": {"200": {"content": content}},
+    }
+    properties = {"name": {"type": "string", "description": description, "default": summary}}
+    return {
+        "tags": [{"name": "files", "description": summary}],
+        "paths": {"/v1/files/save_as": {"post": operation}},
+        "components": {"schemas": {"Saved": {"type": "object", "description": summary, "properties": properties}}},
+    }
+
+
+def _without_comments(sources: dict[str, str]) -> dict[str, list[str]]:
+    code = {name: re.sub(r"(?s)/\*\*.*?\*/", "", text) for name, text in sources.items()}
+    return {name: [line for line in text.splitlines() if line.strip()] for name, text in code.items()}
