@@ -42,6 +42,7 @@ from muniment.projections.inspection.findings import MEANS, FindingKind
 from muniment.runtime.catalogue import catalogue
 from muniment.tables.table_forms import DERIVED, TABLES
 from muniment.transports.cli.failure import EXIT_CODES
+from muniment.transports.gateway.aliases import ALIASES
 from muniment.transports.guide_pages import TOPICS, chapter
 from muniment.transports.http.status import MEANINGS, STATUS, STATUS_OF_CODE
 from tests.guide_limits import LIMITS, amount, fixed_amounts
@@ -384,6 +385,14 @@ def _statuses() -> str:
     return table(["status", "meaning", "kind or code of the error"], rows)
 
 
+def _aliases() -> str:
+    rows = [
+        [f"`{alias.method} {alias.path}`", f"`{alias.when}`" if alias.when else NO, f"`{alias.operation}`"]
+        for alias in ALIASES
+    ]
+    return table(["route", "with", "operation"], rows)
+
+
 def _tables() -> str:
     rows = [[f"`{form.name}`", form.summary, ", ".join(form.names)] for form in (*DERIVED, *TABLES)]
     return table(["table", "a row is", "columns"], rows)
@@ -437,6 +446,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "item views": partial(item_views, table),
     "recall weights": partial(recall_weights, table),
     "findings": _findings,
+    "aliases": _aliases,
     "statuses": _statuses,
     "tables": _tables,
     "topics": _topics,

@@ -146,6 +146,13 @@ class NotAuthenticated(MunimentError):
     kind = Kind.DENIED
 
 
+class IssuerUnavailable(MunimentError):
+    """Keys of the token issuer cannot be fetched; try again later, or give them to the server as a file."""
+
+    code = "access.issuer_unavailable"
+    kind = Kind.UNAVAILABLE
+
+
 class KeyReused(MunimentError):
     """This idempotency key belongs to another request; nothing was changed: use a new key for a new request."""
 

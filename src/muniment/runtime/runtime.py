@@ -120,6 +120,14 @@ class Runtime(NeverPickled):
         self._session.store.require_open()
         return Clients(self._session.store).authenticated(key)
 
+    def client_named(self, name: str) -> Client:
+        """Return a client of this space whose keys are in force; raises `access.not_authenticated` for any other name.
+
+        For who is known by something else than a key, as by a token of an issuer.
+        """
+        self._session.store.require_open()
+        return Clients(self._session.store).named(name, self._session.space.name)
+
     def as_client(self, client: Client) -> Runtime:
         """Return a runtime on the space of a client, with the rights that it has and this runtime has, too.
 

@@ -117,6 +117,18 @@ class Clients:
             (client for client in self._records.all_of(CLIENT) if client.space == space), key=lambda one: one.name
         )
 
+    def named(self, name: str, space: SpaceName) -> Client:
+        """Return a client that has a key in force, and note the use: for who is known by a token instead.
+
+        Raises `NotAuthenticated` without telling why.
+        """
+        client, now_ms = self._records.find(CLIENT, name), self._sources.clock.now_ms()
+        known = client is not None and client.space == space
+        if client is None or not known or not any(client.key_in_force(key.fingerprint, now_ms) for key in client.keys):
+            raise NotAuthenticated(problem="unknown_token")
+        self._note_use(client, now_ms)
+        return client
+
     def authenticated(self, key: str) -> Client:
         """Return whose key this is, and note the use; raises `NotAuthenticated` without telling why."""
         client, fingerprint = None, fingerprint_of(key) if is_client_key(key) else ""
@@ -126,11 +138,14 @@ class Clients:
         now_ms = self._sources.clock.now_ms()
         if client is None or not client.key_in_force(fingerprint, now_ms):
             raise NotAuthenticated(problem="unknown_key")
+        self._note_use(client, now_ms)
+        return client
+
+    def _note_use(self, client: Client, now_ms: int) -> None:
         if client.used_ms is None or now_ms - client.used_ms >= USED_STEP_MS:
             self._records.change(
                 CLIENT, lambda known: None if known is None else replace(known, used_ms=now_ms), client.name
             )
-        return client
 
     def _issued(self, until_ms: int | None) -> tuple[IssuedKey, str]:
         """Return a new key, and what is kept of it."""

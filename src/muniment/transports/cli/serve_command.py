@@ -64,6 +64,20 @@ def serve_command() -> click.Command:
                 metavar="ORIGIN",
                 help="Origin of web pages that may call the server; repeat it for several.",
             ),
+            click.Option(
+                ["--issuer"],
+                metavar="URL",
+                help="Also accept tokens of this issuer (OpenID Connect); asks it for keys.",
+            ),
+            click.Option(["--audience"], metavar="NAME", help="Audience that tokens must be for: your server."),
+            click.Option(["--jwks"], metavar="FILE", help="Public keys of the issuer; then it is not asked."),
+            click.Option(
+                ["--client-claim"],
+                default="sub",
+                show_default=True,
+                metavar="NAME",
+                help="Claim of a token that names the client.",
+            ),
             click.Option(["--demo"], is_flag=True, help="Serve a throw-away store with a small conversation."),
             *(option for option in door_options() if option.name != "json"),
         ],
@@ -77,6 +91,7 @@ def _run(ctx: click.Context, /, *, demo: bool, **given: object) -> int:
     if not all(find_spec(name) for name in NEEDED):
         raise ExtraMissing(at="serve", problem="needs_http")
     serving, served = (import_module(f"muniment.transports.http.{name}") for name in ("serving", "http_app"))
+    tokens = _tokens({name: given.pop(name) for name in ("issuer", "audience", "jwks", "client_claim")})
     options = msgspec.convert(given, serving.ServeOptions)
     listener = serving.Listener(options)
     logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)
@@ -86,10 +101,19 @@ def _run(ctx: click.Context, /, *, demo: bool, **given: object) -> int:
             click.echo(DEMO.format(url=listener.url, key=_demo_key(runtime)))
         elif not runtime.clients.list_().clients:
             click.echo(NO_CLIENTS)
-        app = served.http_app(runtime, catalogue(), system_sources(), options.rules, _mounts())
+        app = served.http_app(runtime, catalogue(), system_sources(), options.rules, _mounts(), tokens)
         sys.stdout.flush()
         listener.serve(listener.server(app))
     return 0
+
+
+def _tokens(given: dict[str, Any]) -> Any:
+    """Return what verifies tokens, where any are taken."""
+    if all(given[name] is None for name in ("issuer", "audience", "jwks")):
+        return None
+    if not find_spec("jwt"):
+        raise ExtraMissing(at="serve", problem="needs_jwt")
+    return msgspec.convert(given, import_module("muniment.transports.http.tokens").TokenOptions).verifier()
 
 
 def _mounts() -> Any:

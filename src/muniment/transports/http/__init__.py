@@ -3,6 +3,9 @@
     http_app.py      the application: a route for each operation, health, OpenAPI
     request_guard.py what every request passes: host, origin, concurrency, request id, log
     call.py          one request: who calls, what is asked, the answer
+    tokens.py        tokens of an issuer in place of client keys
+    issuer_keys.py   the keys of that issuer
+    token_metadata.py where clients learn who that is
     query_string.py  a query string as the parameters of an operation
     body.py          bodies: bounded JSON, and uploads that are read while they come
     downloads.py     answers that are files

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from functools import partial
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 import anyio.to_thread
 import msgspec
@@ -16,6 +16,7 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
+from muniment.crypto.client_key import PREFIX
 from muniment.declaration.http_wire import JSON
 from muniment.declaration.idempotency import KeyedReport, perform_once, takes_key
 from muniment.declaration.operation import Effect, Operation, bound, perform, permit
@@ -23,6 +24,7 @@ from muniment.errors import InvalidInput, NotAuthenticated
 from muniment.kernel.digest import b64url, sha256
 from muniment.kernel.sources import Clock
 from muniment.runtime.runtime import Runtime
+from muniment.space.clients import Client
 from muniment.transports.http.body import UploadStream, whole_body
 from muniment.transports.http.downloads import Downloads, as_document
 from muniment.transports.http.query_string import json_of, parsed
@@ -40,27 +42,44 @@ class KeyHolder(Struct, frozen=True, kw_only=True):
     fingerprint: str
 
 
-class Callers:
-    """Finds out who calls."""
+class TokenNames(Protocol):
+    """What verifies the tokens of an issuer for an audience."""
 
-    def __init__(self, runtime: Runtime, clock: Clock) -> None:
+    issuer: str
+    audience: str
+
+    def client_name(self, token: str) -> str:
+        """Return the client that a token names; raises `access.not_authenticated`."""
+        ...
+
+
+class Callers:
+    """Finds out who calls: by a client key or, where tokens are taken, by one of these."""
+
+    def __init__(self, runtime: Runtime, clock: Clock, tokens: TokenNames | None = None) -> None:
         self._runtime = runtime
         self._clock = clock
+        self._tokens = tokens
         self._rates = Rates()
 
     def caller_of(self, authorization: str | None, operation: Operation | None = None) -> KeyHolder:
-        """Return who shows this key, and may call an operation where one is given.
+        """Return who shows this key or token, and may call an operation where one is given.
 
         Raises `access.not_authenticated`, `access.denied`, `capability.hidden`, and `request.rate_exceeded`.
         """
         scheme, _, key = (authorization or "").partition(" ")
         if scheme.lower() != "bearer" or not key:
             raise NotAuthenticated(problem="no_key")
-        return self.holder_of(key.strip(), operation)
+        key = key.strip()
+        if self._tokens is None or key.startswith(PREFIX):
+            return self.holder_of(key, operation)
+        return self._holder(self._runtime.client_named(self._tokens.client_name(key)), operation)
 
     def holder_of(self, key: str, operation: Operation | None = None) -> KeyHolder:
-        """Return who has a key, wherever a request shows it; otherwise as `caller_of`."""
-        client = self._runtime.client_of(key)
+        """Return who has a client key, wherever a request shows it; otherwise as `caller_of`."""
+        return self._holder(self._runtime.client_of(key), operation)
+
+    def _holder(self, client: Client, operation: Operation | None) -> KeyHolder:
         rate = client.scope.requests_per_minute
         if rate is not None:
             self._rates.take(client.name, rate, self._clock.now_ms())

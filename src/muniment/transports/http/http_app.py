@@ -5,6 +5,7 @@ GET  /v1/<group>/<verb>   operations that only read
 GET  /openapi.json        all of that, described
 GET  /health/live         the process answers
 GET  /health/ready        the store answers, too
+GET  /.well-known/...     where tokens come from, where they are taken (`token_metadata.py`)
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import NamedTuple, Protocol
 
 import anyio.to_thread
 import msgspec
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -25,11 +27,12 @@ from muniment.declaration.operation import Operation
 from muniment.errors import InvalidInput, RouteMissing
 from muniment.kernel.sources import Sources
 from muniment.runtime.runtime import Runtime
-from muniment.transports.http.call import Callers, answered
+from muniment.transports.http.call import Callers, TokenNames, answered
 from muniment.transports.http.downloads import Downloads
 from muniment.transports.http.openapi import methods_of, openapi, served
 from muniment.transports.http.problem import problem
 from muniment.transports.http.request_guard import LOOPBACK_ONLY, GuardRules, RequestGuard
+from muniment.transports.http.token_metadata import token_metadata
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 WRONG_METHOD = 405
@@ -71,20 +74,25 @@ def http_app(
     sources: Sources,
     rules: GuardRules = LOOPBACK_ONLY,
     mounts: Mounts = no_mounts,
+    tokens: TokenNames | None = None,
 ) -> ASGIApp:
     """Return the application that serves an open store: whoever shows a client key gets what the key opens.
 
     `runtime` has the rights that no key exceeds. It stays open; whoever made it closes it. `mounts` makes the
-    applications at other paths, from what finds out who calls.
+    applications at other paths, from what finds out who calls. With `tokens` a client shows one of these or its key.
     """
     listed = served(operations)
-    callers, downloads = Callers(runtime, sources.clock), Downloads(sources.entropy)
+    callers, downloads = Callers(runtime, sources.clock, tokens), Downloads(sources.entropy)
     routes = {
         path_of(one): Route(partial(_operation, one, callers, downloads), tuple(methods_of(one))) for one in listed
     }
     routes["/openapi.json"] = Route(partial(_document, cache(lambda: msgspec.json.encode(openapi(listed)))))
     routes["/health/live"] = Route(_alive)
     routes["/health/ready"] = Route(partial(_ready, runtime))
+    metadata = token_metadata(tokens)
+    if metadata is not None:
+        routes |= dict.fromkeys(metadata.paths, Route(partial(_told, metadata.document)))
+        rules = replace(rules, metadata_url=metadata.url)
     return RequestGuard(Paths(routes, mounts(callers)), rules, sources.ids)
 
 
@@ -147,6 +155,10 @@ async def _operation(operation: Operation, callers: Callers, downloads: Download
 
 async def _document(document: Callable[[], bytes], _request: Request) -> Response:
     return Response(await anyio.to_thread.run_sync(document), media_type=JSON)
+
+
+async def _told(document: bytes, _request: Request) -> Response:
+    return Response(document, media_type=JSON)
 
 
 async def _alive(_request: Request) -> Response:

@@ -12,9 +12,15 @@ MEDIA_TYPE = "application/problem+json"
 CHALLENGE = 'Bearer realm="muniment"'
 
 
-def problem_of(error: MunimentError) -> Response:
-    """Return an error as a response: no content, no key and no name is in it."""
-    return problem(status_of(error), error.report())
+def problem_of(error: MunimentError, metadata_url: str | None = None) -> Response:
+    """Return an error as a response: no content, no key and no name is in it.
+
+    One for want of a key says where it is told how to get a token, if that is anywhere.
+    """
+    response = problem(status_of(error), error.report())
+    if metadata_url is not None and "www-authenticate" in response.headers:
+        response.headers["WWW-Authenticate"] = f'{CHALLENGE}, resource_metadata="{metadata_url}"'
+    return response
 
 
 def problem(status: int, report: dict[str, str | int | list[str]]) -> Response:

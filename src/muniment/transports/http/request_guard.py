@@ -28,11 +28,15 @@ _log = logging.getLogger("muniment.http")
 
 
 class GuardRules(Struct, frozen=True, kw_only=True):
-    """Names of this server beside those of the loopback, origins of pages that may call it, and requests at once."""
+    """Names of this server beside those of the loopback, origins of pages that may call it, and requests at once.
+
+    `metadata_url` says whoever shows no key where tokens come from.
+    """
 
     hosts: frozenset[str] = frozenset()
     origins: frozenset[str] = frozenset()
     requests_max: int = 256
+    metadata_url: str | None = None
 
 
 LOOPBACK_ONLY = GuardRules()
@@ -75,7 +79,7 @@ class RequestGuard:
             if refusal is not error:
                 _log.error("request %s: %s", request_id, type(error).__name__)  # its text may quote what is stored
             if status == 0:
-                await problem_of(refusal)(scope, receive, say)
+                await problem_of(refusal, self._rules.metadata_url)(scope, receive, say)
         finally:
             self._in_work -= 1
             _tell(scope, request_id, status, started)
