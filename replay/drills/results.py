@@ -40,7 +40,7 @@ NOTES = """\
 - Seconds are not a benchmark, because drills can share the machine.
 - Cuts, flips and faults happen on copies in memory. The model of a disk during a power cut follows the assumptions of
   SQLite; no real disk was measured.
-- `race`, `kill9` and `writers` depend on timing. A seed repeats their actions, but not their order.
+- `race`, `kill9`, `served_kill9` and `writers` depend on timing. A seed repeats their actions, but not their order.
 """
 
 HEADLINES = ("powercut", "kill9", "edits", "wrongkey", "erase", "hostile")  # the sizes that say something by themselves

@@ -26,6 +26,7 @@ from replay.drills.kill9 import kill9
 from replay.drills.outcome import Outcome
 from replay.drills.powercut import powercut
 from replay.drills.race import race
+from replay.drills.served_kill9 import served_kill9
 from replay.drills.soak import soak
 from replay.drills.steps import steps
 from replay.drills.writers import writers
@@ -46,6 +47,7 @@ DRILLS: dict[str, Drill] = {
     "iofault": Drill(run=iofault, unit="faults", gate=250, release=3000),
     "diskfull": Drill(run=diskfull, unit="full disks", gate=3, release=100),
     "kill9": Drill(run=kill9, unit="killed writers", gate=20, release=1000),
+    "served_kill9": Drill(run=served_kill9, unit="killed servers", gate=3, release=100),
     "interrupt": Drill(run=interrupt, unit="interrupts", gate=600, release=10_000),
     "writers": Drill(run=writers, unit="turns a writer", gate=50, release=200),
     "race": Drill(run=race, unit="calls a thread", gate=20, release=400),

@@ -1,6 +1,7 @@
 """HTTP: the operations of the catalogue as routes, for programs with a client key.
 
     http_app.py      the application: a route for each operation, health, OpenAPI
+    client_connection.py one connection: how many there are, how long and how large a head may be
     request_guard.py what every request passes: host, origin, concurrency, request id, log
     call.py          one request: who calls, what is asked, the answer
     tokens.py        tokens of an issuer in place of client keys

@@ -16,13 +16,13 @@ from msgspec import Struct
 from starlette.types import ASGIApp
 
 from muniment.errors import FileUnavailable, InvalidInput
+from muniment.transports.http.client_connection import BoundedConnection
 from muniment.transports.http.request_guard import GuardRules
 
 PORT = 8718
 BACKLOG = 2048  # connections that wait to be taken
 IDLE_S = 15  # how long a connection without a request stays open
 GRACE_S = 30  # how long requests in work have to end when the server is stopped
-HEADER_BYTES_MAX = 32 * 1024
 
 
 class ServeOptions(Struct, frozen=True, kw_only=True):
@@ -102,7 +102,7 @@ class Listener:
                 proxy_headers=False,
                 timeout_keep_alive=IDLE_S,
                 timeout_graceful_shutdown=GRACE_S,
-                h11_max_incomplete_event_size=HEADER_BYTES_MAX,
+                http=BoundedConnection,
             )
         )
 
