@@ -27,6 +27,7 @@ from muniment.transports.http.downloads import Downloads, as_document
 from muniment.transports.http.openapi import JSON
 from muniment.transports.http.query_string import json_of, parsed
 from muniment.transports.http.rates import Rates
+from muniment.transports.http.request_runtimes import got, used_up
 
 BODY_BYTES_MAX = 8 * 1024 * 1024
 ETAG_BYTES = 16
@@ -60,6 +61,7 @@ class Callers:
         if rate is not None:
             self._rates.take(client.name, rate, self._clock.now_ms())
         runtime = self._runtime.as_client(client)
+        got(runtime)
         if operation is not None:
             permit(getattr(runtime, operation.group), operation)
         return KeyHolder(runtime=runtime, fingerprint=client.keys[-1].fingerprint)
@@ -97,10 +99,11 @@ async def _json_body(request: Request) -> bytes:
 def _performed(
     runtime: Runtime, operation: Operation, given: bytes, key: str | None, upload: BinaryIO | None
 ) -> KeyedReport:
-    request, group = bound(operation, given), getattr(runtime, operation.group)
-    if key is not None and operation.effect is not Effect.READ:
-        return perform_once(group, operation, request, key, upload)
-    return KeyedReport(report=msgspec.json.encode(perform(group, operation, request, upload)))
+    with used_up(runtime):
+        request, group = bound(operation, given), getattr(runtime, operation.group)
+        if key is not None and operation.effect is not Effect.READ:
+            return perform_once(group, operation, request, key, upload)
+        return KeyedReport(report=msgspec.json.encode(perform(group, operation, request, upload)))
 
 
 def _response(request: Request, operation: Operation, answer: KeyedReport) -> Response:

@@ -29,6 +29,7 @@ from muniment.transports.http.downloads import Downloads
 from muniment.transports.http.openapi import JSON, methods_of, openapi, path_of, served
 from muniment.transports.http.problem import problem
 from muniment.transports.http.request_guard import LOOPBACK_ONLY, GuardRules, RequestGuard
+from muniment.transports.http.request_runtimes import one_request
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 WRONG_METHOD = 405
@@ -101,6 +102,12 @@ class Paths:
         if mounted is None and route is None:
             raise RouteMissing(at="path")
         scope["state"]["route"] = path
+        async with one_request():
+            await self._answer(mounted, route, scope, receive, send)
+
+    async def _answer(
+        self, mounted: MountedApp | None, route: Route | None, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         if mounted is not None:
             await mounted(scope, receive, send)
             return
