@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muniment.declaration.http_wire import path_of
 from muniment.declaration.operation import Effect
 from muniment.runtime.catalogue import catalogue
-from muniment.transports.http.openapi import openapi, path_of, served
+from muniment.transports.http.openapi import openapi, served
 from muniment.version import __version__
 from replay import typescript
 from tests.typescript import REPORT, client_sources, type_of

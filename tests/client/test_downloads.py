@@ -85,9 +85,12 @@ def test_awaited_downloads_are_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize("digest", ["", "sha-256=:AAAA:"])
 def test_bytes_of_another_digest_get_no_name(tmp_path: Path, digest: str) -> None:
     answer = (200, FILE | {"Repr-Digest": digest}, b"other bytes")
-    with scripted([answer]) as (url, asked), muniment.connect(url, key="mun_x") as runtime:
-        with pytest.raises(AnswerInvalid, match="digest"):
-            runtime.attachments.save(key_of(), PLACE, tmp_path / "file")
+    with (
+        scripted([answer]) as (url, asked),
+        muniment.connect(url, key="mun_x") as runtime,
+        pytest.raises(AnswerInvalid, match="digest"),
+    ):
+        runtime.attachments.save(key_of(), PLACE, tmp_path / "file")
     assert (len(asked), list(tmp_path.iterdir())) == (1, [])
 
 

@@ -19,6 +19,7 @@ import httpx2
 import msgspec
 import pytest
 
+from muniment.declaration.http_wire import path_of
 from muniment.declaration.operation import Effect, Operation, bound, perform, permit
 from muniment.errors import MunimentError, NotAuthenticated
 from muniment.events.identity import SubjectId
@@ -27,7 +28,7 @@ from muniment.governance.views import View
 from muniment.runtime.catalogue import catalogue
 from muniment.transports.http.call import Callers
 from muniment.transports.http.http_app import MountedApp
-from muniment.transports.http.openapi import methods_of, path_of
+from muniment.transports.http.openapi import methods_of
 from muniment.transports.http.openapi import served as served_of
 from muniment.transports.mcp.over_http import PATH, McpOverHttp
 from tests.laws.canary_world import full_world

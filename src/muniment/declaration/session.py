@@ -64,6 +64,7 @@ class Session(NeverPickled, Struct, frozen=True, kw_only=True):
     deployment: Deployment = Deployment()
     client: str | None = None  # the name of who calls, where a key says so
     window: bool = False  # made from another session, which keeps the store
+    leave: Callable[[], None] | None = None  # gives back the space, which stays open until then
 
     @property
     def inspected(self) -> Space:

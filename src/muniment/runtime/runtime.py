@@ -95,7 +95,8 @@ class Runtime(NeverPickled):
 
         Rights only shrink: no chain of restrictions gives back what one of them took.
         """
-        return Runtime(replace(self._session, access=self._session.access.narrowed(access), window=True))
+        access = self._session.access.narrowed(access)
+        return Runtime(replace(self._session, access=access, window=True, leave=None))
 
     def space(self, name: str, *, create: bool = True) -> Runtime:
         """Return a runtime on another space of the same open store, with the same rights.
@@ -113,7 +114,8 @@ class Runtime(NeverPickled):
         store.require_open()
         if store.keys is None:
             raise KeyUnavailable(problem="opened_without_key")
-        return Runtime(replace(self._session, opened=store.space(SpaceName(name), create=create), window=True))
+        opened = store.space(SpaceName(name), create=create)
+        return Runtime(replace(self._session, opened=opened, window=True, leave=None))
 
     def client_of(self, key: str) -> Client:
         """Return the client that has a key; raises `access.not_authenticated` for one that opens nothing."""
@@ -131,17 +133,17 @@ class Runtime(NeverPickled):
     def as_client(self, client: Client) -> Runtime:
         """Return a runtime on the space of a client, with the rights that it has and this runtime has, too.
 
-        Closing the runtime that this returns leaves the store open. Raises `access.not_authenticated` when the space
-        was erased.
+        Close it behind each use: its space may be closed then when others need the room (`Options.spaces_max`). That
+        leaves the store open. Raises `access.not_authenticated` when the space was erased.
         """
         session = self._session
         access = session.access.narrowed(client.scope.access())
         try:
-            opened = session.store.space(client.space, create=False)
+            opened, leave = session.store.lend(client.space)
         except SpaceErased:  # by a process that was killed before it revoked the clients
             Clients(session.store).forget_space(client.space)
             raise NotAuthenticated(problem="unknown_key") from None
-        return Runtime(replace(session, opened=opened, access=access, client=client.name, window=True))
+        return Runtime(replace(session, opened=opened, access=access, client=client.name, window=True, leave=leave))
 
     def close(self) -> None:
         """Sign and pin the head, then close the store. A second call does nothing.
@@ -151,7 +153,10 @@ class Runtime(NeverPickled):
         """
         if isinstance(self._gate, Elsewhere):
             self._gate.close()
-        elif not self._gate.window:
+            return
+        if self._gate.leave is not None:
+            self._gate.leave()
+        if not self._gate.window:
             self._gate.store.close()
 
     def __enter__(self) -> Self:

@@ -29,12 +29,12 @@ from muniment.crypto.keyring import FILE as KEYS
 from muniment.crypto.keyring import SpaceKeys, UnwrappedKeys
 from muniment.crypto.store import SPACES, StoreKeys
 from muniment.errors import Corrupt, KeyUnavailable, StoreClosed, StoreMissing, StoreReadOnly
-from muniment.kernel.locks import new_lock
 from muniment.kernel.one_process import OneProcess
 from muniment.ledger.attest import Notary
 from muniment.log.port import Store
 from muniment.search.index_memory import IndexMemory
 from muniment.space.embedders import Embedders
+from muniment.space.open_spaces import OpenSpaces
 from muniment.space.operational_records import OperationalRecords, records_in
 from muniment.space.options import Options
 from muniment.space.read_models import IndexSetup
@@ -83,9 +83,8 @@ class OpenStore(OneProcess):
         self._options = options
         self._logs = logs
         self._farewell = farewell  # what is left to do when everything is closed
-        self._spaces: dict[str, Space] = {}
+        self._spaces = OpenSpaces[Space](options.spaces_max if logs.at_rest else None)  # what is in memory alone stays
         self._memory = IndexMemory(options.index_bytes_max)
-        self._lock = new_lock()
 
     def require_open(self) -> None:
         """Raise `StoreClosed` when the store was closed, or opened by the process that forked this one."""
@@ -94,20 +93,18 @@ class OpenStore(OneProcess):
             raise StoreClosed
 
     def space(self, name: str, *, create: bool) -> Space:
-        """Return a space of the store, opened once; raises `StoreMissing` for one that does not exist."""
-        with self._lock:
-            known = self._spaces.get(name)
-            if known is not None:
-                return known
-            assert self.keys is not None, "spaces are opened with keys"
-            make, chance = self.keys.create_space, self.sources
-            keys = make(name, chance) if create else self.keys.space(name, chance.entropy)
-            space = self._open(name, keys)
-            self._spaces[name] = space
-            return space
+        """Return a space of the store, which stays open as long as this; raises `StoreMissing` where there is none."""
+        return self._spaces.enter(name, functools.partial(self._open, name, create=create))
 
-    def _open(self, name: str, keys: SpaceKeys) -> Space:
+    def lend(self, name: str) -> tuple[Space, Callable[[], None]]:
+        """Return a space of the store and what gives it back: behind that it may be closed."""
+        return self.space(name, create=False), self._spaces.lease(name)
+
+    def _open(self, name: str, *, create: bool) -> Space:
         assert self.keys is not None, "spaces are opened with keys"
+        self.require_open()
+        make, chance = self.keys.create_space, self.sources
+        keys = make(name, chance) if create else self.keys.space(name, chance.entropy)
         store = self._log_of(keys, self.keys.space_directory(name) / LOG)
         at_rest = self.keys.space_directory(name) if self._logs.at_rest else None
         setup = IndexSetup(self._memory, at_rest, self.embedders)
@@ -124,9 +121,8 @@ class OpenStore(OneProcess):
 
     def embed_again(self) -> None:
         """Let every open space take the embedder that the store has now."""
-        with self._lock:
-            for space in self._spaces.values():
-                space.lazy_indexes.embed_again()
+        for space in self._spaces.listed():
+            space.lazy_indexes.embed_again()
 
     def _log_of(self, keys: SpaceKeys, path: Path) -> Store:
         """Return the log of a space, made when there is none, or an empty file that was to become one.
@@ -164,7 +160,7 @@ class OpenStore(OneProcess):
         assert self.keys is not None, "spaces are made with keys"
         if not self._logs.at_rest:
             raise StoreReadOnly(problem="in_memory")
-        with self._lock, self.keys.exclusive():
+        with self._spaces.unchanged(), self.keys.exclusive():
             final = self.keys.space_directory(ring.name)
             staging = self.directory / RESTORING / final.name
             if staging.exists():
@@ -197,9 +193,9 @@ class OpenStore(OneProcess):
         """Rotate the root key of the store to the one that a URI names; return how many spaces were rewrapped."""
         assert self.keys is not None, "keys are rotated with keys"
         new, descriptor = new_root(uri, self.sources.entropy)
-        with self._lock:
+        with self._spaces.unchanged() as spaces:
             changed = self.keys.rotate_root(new, descriptor, self.sources.entropy)
-            for space in self._spaces.values():
+            for space in spaces:
                 space.keys.rewrap(new)
         return changed
 
@@ -221,9 +217,7 @@ class OpenStore(OneProcess):
         Logs in memory are those of the open spaces, which keep them.
         """
         if not self._logs.at_rest:
-            with self._lock:
-                spaces = list(self._spaces.values())
-            yield from (space.store for space in spaces)
+            yield from (space.store for space in self._spaces.listed())
             return
         paths = sorted((self.directory / SPACES).glob(f"*/{LOG}"))
         if not paths:
@@ -239,11 +233,11 @@ class OpenStore(OneProcess):
         """Close every space, whatever becomes of the others; a second call does nothing, nor one in a forked child."""
         if self.is_foreign:
             return
-        with self._lock:
+        with self._spaces.unchanged():
             if self.closed:
                 return
             self.closed = True
-            spaces, self._spaces = list(self._spaces.values()), {}
+            spaces = self._spaces.clear()
         with contextlib.ExitStack() as rest:
             rest.callback(self._farewell)
             if "records" in self.__dict__:  # they were used

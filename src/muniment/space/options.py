@@ -53,6 +53,8 @@ class Options(Struct, frozen=True, kw_only=True):
     the settings, and None is none, whatever the settings say.
     `pressure` is asked whenever a budget is needed.
     The indexes of an open store take about `index_bytes_max` of memory; the one that nobody asked for leaves first.
+    At most about `spaces_max` spaces stay open, besides those in use; those that a runtime opened by name are in use as
+    long as the store is open. None is no limit.
     `token_counter` counts the tokens of a text for a context; one that is not given is that of the settings, None is
     the estimate, whatever the settings say.
     `timestamp_url` is the RFC 3161 authority that `evidence checkpoint` asks; one that is not given is that of the
@@ -77,6 +79,7 @@ class Options(Struct, frozen=True, kw_only=True):
     embedder: Embedder | EmbedderChoice | UnsetType | None = UNSET
     pressure: Callable[[], Pressure | None] = unmeasured
     index_bytes_max: int = INDEX_BYTES_MAX
+    spaces_max: int | None = None
     token_counter: TokenCounter | UnsetType | None = UNSET
     timestamp_url: str | UnsetType | None = UNSET
     witnesses: tuple[HttpWitness, ...] | UnsetType = UNSET

@@ -196,7 +196,7 @@ class Space(NeverPickled):
         return len(returned)
 
     def close(self) -> None:
-        """Hand on what was only counted, pin the head, then close the store, whatever became of the rest."""
+        """Hand on what was only counted and pin the head; then give back memory and files, whatever became of that."""
         try:
             if self.fault is None:
                 self.denials.settle()
@@ -204,7 +204,7 @@ class Space(NeverPickled):
                     self._sign_head()
                 self._models.save()
         finally:
-            self.tables.release()
+            self._models.release()
             self.store.close()
 
     def _sign_head(self) -> None:

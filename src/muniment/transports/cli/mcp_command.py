@@ -11,10 +11,9 @@ import click
 
 from muniment.errors import ExtraMissing
 from muniment.runtime.catalogue import catalogue
-from muniment.runtime.open import open  # noqa: A004 - muniment.open()
 from muniment.runtime.settings import set_client_key
-from muniment.space.options import Options
 from muniment.transports.cli.fields import ChoiceParam
+from muniment.transports.cli.opening import opened_to_serve
 from muniment.transports.cli.output import write_json
 from muniment.transports.cli.store_options import StoreOptions, door_options
 from muniment.transports.mcp.editors import CLIENTS, RULE_FILES, RULES, config_of
@@ -64,8 +63,8 @@ def _run(ctx: click.Context, every: bool, print_config: str | None, print_rules:
         raise ExtraMissing(at="mcp", problem="needs_mcp")
     logging.basicConfig(format="%(message)s", level=logging.WARNING, stream=sys.stderr)
     server = import_module("muniment.transports.mcp.mcp_server")  # only here: whoever does not serve does not load it
-    named, key = door.named, set_client_key()
-    with open(named.get("store"), keys=named.get("keys"), space=named.get("space"), options=Options()) as runtime:
+    key = set_client_key()
+    with opened_to_serve(door) as runtime:
         caller = runtime if key is None else runtime.as_client(runtime.client_of(key))
         server.serve_stdio(caller, catalogue(), every=every)
     return 0

@@ -43,6 +43,20 @@ def opened_to_read(door: StoreOptions) -> Iterator[Runtime]:
 
 
 @contextmanager
+def opened_to_serve(door: StoreOptions, spaces_max: int | None = None) -> Iterator[Runtime]:
+    """Open the store and the space that the options name, both made on first use, for as long as a server serves."""
+    profile, named = door.named.get("profile"), door.named
+    options = Options(
+        sources=door.sources or system_sources(),
+        pin=_pins(door),
+        profile=UNSET if profile is None else word(Profile, profile, at="profile"),
+        spaces_max=spaces_max,
+    )
+    with open(named.get("store"), keys=named.get("keys"), space=named.get("space"), options=options) as runtime:
+        yield runtime
+
+
+@contextmanager
 def opened(door: StoreOptions, operation: Operation) -> Iterator[Runtime]:
     """Open a store for an operation; create it for operations that append and for those that need no space."""
     with shown() as progress:

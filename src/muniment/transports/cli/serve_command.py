@@ -20,7 +20,7 @@ from muniment.kernel.sources import system_sources
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.open import open  # noqa: A004 - muniment.open()
 from muniment.runtime.runtime import Runtime
-from muniment.space.options import Options
+from muniment.transports.cli.opening import opened_to_serve
 from muniment.transports.cli.store_options import StoreOptions, door_options
 
 HELP = """Serve this store over HTTP, to programs that have a client key.
@@ -30,6 +30,7 @@ client key (`muniment clients create NAME`) is valid for one space, and allows w
 on this machine only; for other machines use --allow-remote, with TLS or behind a proxy."""
 NEEDED = ("starlette", "uvicorn")
 NO_CLIENTS = "This space has no clients yet. Create one: muniment clients create NAME"
+SPACES_MAX = 64
 TALK = "parcel-7"
 DEMO = """A throw-away store with one conversation. Try in another terminal:
 
@@ -78,6 +79,13 @@ def serve_command() -> click.Command:
                 metavar="NAME",
                 help="Claim of a token that names the client.",
             ),
+            click.Option(
+                ["--spaces-max"],
+                type=click.IntRange(min=1),
+                default=SPACES_MAX,
+                show_default=True,
+                help="Spaces that stay open while nobody uses them; others open when they are asked for.",
+            ),
             click.Option(["--demo"], is_flag=True, help="Serve a throw-away store with a small conversation."),
             *(option for option in door_options() if option.name != "json"),
         ],
@@ -87,7 +95,7 @@ def serve_command() -> click.Command:
 
 
 @click.pass_context
-def _run(ctx: click.Context, /, *, demo: bool, **given: object) -> int:
+def _run(ctx: click.Context, /, *, demo: bool, spaces_max: int, **given: object) -> int:
     if not all(find_spec(name) for name in NEEDED):
         raise ExtraMissing(at="serve", problem="needs_http")
     serving, served = (import_module(f"muniment.transports.http.{name}") for name in ("serving", "http_app"))
@@ -95,7 +103,7 @@ def _run(ctx: click.Context, /, *, demo: bool, **given: object) -> int:
     options = msgspec.convert(given, serving.ServeOptions)
     listener = serving.Listener(options)
     logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)
-    with _opened(ctx.ensure_object(StoreOptions), demo=demo) as runtime:
+    with open("memory:") if demo else opened_to_serve(ctx.ensure_object(StoreOptions), spaces_max) as runtime:
         click.echo(f"muniment serves {listener.url}")
         if demo:
             click.echo(DEMO.format(url=listener.url, key=_demo_key(runtime)))
@@ -128,13 +136,6 @@ def _mounts() -> Any:
         return made
 
     return mounts
-
-
-def _opened(door: StoreOptions, *, demo: bool) -> Runtime:
-    if demo:
-        return open("memory:")
-    named = door.named
-    return open(named.get("store"), keys=named.get("keys"), space=named.get("space"), options=Options())
 
 
 def _demo_key(runtime: Runtime) -> str:

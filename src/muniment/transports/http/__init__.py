@@ -4,6 +4,7 @@
     client_connection.py one connection: how many there are, how long and how large a head may be
     request_guard.py what every request passes: host, origin, concurrency, request id, log
     call.py          one request: who calls, what is asked, the answer
+    request_runtimes.py  what a request works with, closed behind it
     tokens.py        tokens of an issuer in place of client keys
     issuer_keys.py   the keys of that issuer
     token_metadata.py where clients learn who that is

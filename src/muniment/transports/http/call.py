@@ -29,6 +29,7 @@ from muniment.transports.http.body import UploadStream, whole_body
 from muniment.transports.http.downloads import Downloads, as_document
 from muniment.transports.http.query_string import json_of, parsed
 from muniment.transports.http.rates import Rates
+from muniment.transports.http.request_runtimes import got, used_up
 
 BODY_BYTES_MAX = 8 * 1024 * 1024
 ETAG_BYTES = 16
@@ -84,6 +85,7 @@ class Callers:
         if rate is not None:
             self._rates.take(client.name, rate, self._clock.now_ms())
         runtime = self._runtime.as_client(client)
+        got(runtime)
         if operation is not None:
             permit(getattr(runtime, operation.group), operation)
         return KeyHolder(runtime=runtime, client=client.name, fingerprint=client.keys[-1].fingerprint)
@@ -122,10 +124,11 @@ async def json_body(request: Request, limit: int = BODY_BYTES_MAX) -> bytes:
 def _performed(
     runtime: Runtime, operation: Operation, given: bytes, key: str | None, upload: BinaryIO | None
 ) -> KeyedReport:
-    request, group = bound(operation, given), getattr(runtime, operation.group)
-    if key is not None and takes_key(operation):
-        return perform_once(group, operation, request, key, upload)
-    return KeyedReport(report=msgspec.json.encode(perform(group, operation, request, upload)))
+    with used_up(runtime):
+        request, group = bound(operation, given), getattr(runtime, operation.group)
+        if key is not None and takes_key(operation):
+            return perform_once(group, operation, request, key, upload)
+        return KeyedReport(report=msgspec.json.encode(perform(group, operation, request, upload)))
 
 
 def _response(request: Request, operation: Operation, answer: KeyedReport) -> Response:

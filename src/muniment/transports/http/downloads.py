@@ -36,6 +36,7 @@ from muniment.errors import ServerBusy
 from muniment.kernel.sources import Entropy
 from muniment.runtime.runtime import Runtime
 from muniment.transports.http.body import PIECE_S
+from muniment.transports.http.request_runtimes import used_up
 
 DOWNLOADS_MAX = 16  # at once, of one process; each may take as much disk as its file is large
 IN_MEMORY_BYTES = 1 << 20  # of a spool, before it goes to a file
@@ -105,9 +106,11 @@ class Downloads:
         return response
 
     def _spooled(self, runtime: Runtime, operation: Operation, given: bytes) -> SpoolResponse:
-        request, spool = bound(operation, given), Spool(self._entropy)
+        spool = Spool(self._entropy)
         try:
-            report = perform(getattr(runtime, operation.group), operation, request, download=cast("BinaryIO", spool))
+            with used_up(runtime):
+                request, group = bound(operation, given), getattr(runtime, operation.group)
+                report = perform(group, operation, request, download=cast("BinaryIO", spool))
             return SpoolResponse(report, spool, self._end)
         except BaseException:
             spool.close()

@@ -32,6 +32,7 @@ from muniment.transports.http.downloads import Downloads
 from muniment.transports.http.openapi import methods_of, openapi, served
 from muniment.transports.http.problem import problem
 from muniment.transports.http.request_guard import LOOPBACK_ONLY, GuardRules, RequestGuard
+from muniment.transports.http.request_runtimes import one_request
 from muniment.transports.http.token_metadata import token_metadata
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -113,8 +114,13 @@ class Paths:
         if at is None and route is None:
             raise RouteMissing(at="path")
         scope["state"]["route"] = at or path
-        if at is not None:
-            mounted = self._mounts[at]
+        async with one_request():
+            await self._answer(None if at is None else self._mounts[at], route, scope, receive, send)
+
+    async def _answer(
+        self, mounted: MountedApp | None, route: Route | None, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        if mounted is not None:
             await mounted(scope, receive, send)
             return
         assert route is not None, "it is one or the other"
