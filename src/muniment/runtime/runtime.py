@@ -5,6 +5,8 @@ A noun group is loaded when it is first used, so that opening a store imports no
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from muniment.operations.clients.clients_group import ClientGroup
     from muniment.operations.conversations.conversations import ConversationGroup
     from muniment.operations.disclosure import Disclosure
+    from muniment.operations.events.event_group import EventGroup
     from muniment.operations.evidence.evidence import Evidence
     from muniment.operations.lifecycle.lifecycle import Lifecycle
     from muniment.operations.memory.memory_group import MemoryGroup
@@ -48,6 +51,7 @@ class Runtime(NeverPickled):
         transcripts: Transcripts
         attachments: Attachments
         conversations: ConversationGroup
+        events: EventGroup
         subjects: Subjects
         redactions: Redactions
         memory: MemoryGroup
@@ -120,6 +124,14 @@ class Runtime(NeverPickled):
         access = session.access.narrowed(client.scope.access())
         opened = session.store.space(client.space, create=False)
         return Runtime(replace(session, opened=opened, access=access, client=client.name, window=True))
+
+    def on_commit(self, listener: Callable[[], object]) -> AbstractContextManager[None]:
+        """Call a listener whenever this process has appended to the space, for as long as a `with` block runs.
+
+        It is called in the thread that appended, so it has to be quick, and must not raise. It learns nothing but that
+        there may be something new, for it or for others (`events.read` says what); other processes are not heard.
+        """
+        return self._session.space.heard(listener)
 
     def close(self) -> None:
         """Sign and pin the head, then close the store. A second call does nothing.

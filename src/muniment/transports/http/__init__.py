@@ -3,6 +3,7 @@
     http_app.py      the application: a route for each operation, health, OpenAPI
     request_guard.py what every request passes: host, origin, concurrency, request id, log
     call.py          one request: who calls, what is asked, the answer
+    event_stream.py  feeds as Server-Sent Events
     query_string.py  a query string as the parameters of an operation
     body.py          bodies: bounded JSON, and uploads that are read while they come
     problem.py       errors as problem documents (RFC 9457)

@@ -22,6 +22,7 @@ from muniment.errors import InvalidInput, NotAuthenticated
 from muniment.kernel.digest import b64url, sha256
 from muniment.kernel.sources import Clock
 from muniment.runtime.runtime import Runtime
+from muniment.space.clients import Client
 from muniment.transports.http.body import UploadStream, whole_body
 from muniment.transports.http.openapi import JSON
 from muniment.transports.http.query_string import json_of, parsed
@@ -51,13 +52,23 @@ class Callers:
 
         Raises `access.not_authenticated`, `access.denied`, `capability.hidden`, and `request.rate_exceeded`.
         """
-        scheme, _, key = (authorization or "").partition(" ")
-        if scheme.lower() != "bearer" or not key:
-            raise NotAuthenticated(problem="no_key")
-        client = self._runtime.client_of(key.strip())
+        client = self._client_of(authorization)
         rate = client.scope.requests_per_minute
         if rate is not None:
             self._rates.take(client.name, rate, self._clock.now_ms())
+        return self._holder(client, operation)
+
+    def known(self, authorization: str | None, operation: Operation) -> KeyHolder:
+        """Return who goes on with a request that was begun; as `caller_of`, but it is no further request."""
+        return self._holder(self._client_of(authorization), operation)
+
+    def _client_of(self, authorization: str | None) -> Client:
+        scheme, _, key = (authorization or "").partition(" ")
+        if scheme.lower() != "bearer" or not key:
+            raise NotAuthenticated(problem="no_key")
+        return self._runtime.client_of(key.strip())
+
+    def _holder(self, client: Client, operation: Operation | None) -> KeyHolder:
         runtime = self._runtime.as_client(client)
         if operation is not None:
             permit(getattr(runtime, operation.group), operation)

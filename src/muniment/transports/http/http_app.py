@@ -2,6 +2,7 @@
 
 POST /v1/<group>/<verb>   every operation; its request as JSON, or an upload with the parameters in the query
 GET  /v1/<group>/<verb>   operations that only read
+GET  /v1/<group>          the feed of a group, as Server-Sent Events
 GET  /openapi.json        all of that, described
 GET  /health/live         the process answers
 GET  /health/ready        the store answers, too
@@ -25,11 +26,13 @@ from muniment.errors import InvalidInput, RouteMissing
 from muniment.kernel.sources import Sources
 from muniment.runtime.runtime import Runtime
 from muniment.transports.http.call import Callers, answered
-from muniment.transports.http.openapi import JSON, methods_of, openapi, path_of, served
+from muniment.transports.http.event_stream import EventStreams
+from muniment.transports.http.openapi import JSON, is_feed, methods_of, openapi, path_of, served, stream_path
 from muniment.transports.http.problem import problem
 from muniment.transports.http.request_guard import LOOPBACK_ONLY, GuardRules, RequestGuard
+from muniment.transports.http.serving import STOP
 
-Endpoint = Callable[[Request], Awaitable[Response]]
+Endpoint = Callable[[Request], Awaitable[ASGIApp]]
 WRONG_METHOD = 405
 
 
@@ -74,23 +77,29 @@ def http_app(
     """
     listed = served(operations)
     callers = Callers(runtime, sources.clock)
+    streams = EventStreams(callers)
     routes = {path_of(one): Route(partial(_operation, one, callers), tuple(methods_of(one))) for one in listed}
+    routes |= {stream_path(one): Route(partial(streams.answered, one)) for one in listed if is_feed(one)}
     routes["/openapi.json"] = Route(partial(_document, cache(lambda: msgspec.json.encode(openapi(listed)))))
     routes["/health/live"] = Route(_alive)
     routes["/health/ready"] = Route(partial(_ready, runtime))
-    return RequestGuard(Paths(routes, mounts(callers)), rules, sources.ids)
+    return RequestGuard(Paths(routes, mounts(callers), streams.stop), rules, sources.ids)
 
 
 class Paths:
     """Finds what answers a request."""
 
-    def __init__(self, routes: dict[str, Route], mounts: Mapping[str, MountedApp]) -> None:
+    def __init__(
+        self, routes: dict[str, Route], mounts: Mapping[str, MountedApp], stop: Callable[[], object] = bool
+    ) -> None:
         self._routes = routes
         self._mounts = mounts
+        self._stop = stop  # what is to be done when the server stops, before it waits for its requests
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or serve as long as the server does."""
         if scope["type"] == "lifespan":
+            scope.get("state", {})[STOP] = self._stop
             await self._live(receive, send)
             return
         path = scope["path"]
@@ -104,10 +113,11 @@ class Paths:
         assert route is not None, "it is one or the other"
         allowed = {*route.methods, *(("HEAD",) if "GET" in route.methods else ())}
         if scope["method"] not in allowed:
-            response = problem(WRONG_METHOD, InvalidInput(at="method", choices=sorted(allowed)).report())
-            response.headers["Allow"] = ", ".join(sorted(allowed))
-        else:
-            response = await route.endpoint(Request(scope, receive))
+            refusal = problem(WRONG_METHOD, InvalidInput(at="method", choices=sorted(allowed)).report())
+            refusal.headers["Allow"] = ", ".join(sorted(allowed))
+            await refusal(scope, receive, send)
+            return
+        response = await route.endpoint(Request(scope, receive))
         await response(scope, receive, send)
 
     async def _live(self, receive: Receive, send: Send) -> None:

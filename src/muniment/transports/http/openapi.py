@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from muniment import errors
+from muniment.declaration.feed import FeedPage
 from muniment.declaration.operation import Effect, Operation
 from muniment.transports.http.status import MEANINGS, STATUS, STATUS_OF_CODE
 from muniment.version import __version__
@@ -41,6 +42,16 @@ def served(operations: Iterable[Operation]) -> list[Operation]:
 def path_of(operation: Operation) -> str:
     """Return the path of an operation."""
     return f"{PREFIX}/{operation.group}/{operation.name}"
+
+
+def is_feed(operation: Operation) -> bool:
+    """Tell whether an operation reports a feed."""
+    return isinstance(operation.report, type) and issubclass(operation.report, FeedPage)
+
+
+def stream_path(operation: Operation) -> str:
+    """Return the path of the stream of a feed. The document does not list it: an OpenAPI operation comes to an end."""
+    return f"{PREFIX}/{operation.group}"
 
 
 def methods_of(operation: Operation) -> list[str]:
@@ -89,7 +100,7 @@ def _described(operation: Operation, method: str, components: dict[str, Any], re
         "operationId": operation.path if method == "POST" else f"{operation.path}.get",
         "tags": [operation.group],
         "summary": operation.summary,
-        "description": operation.description if method == "POST" else f"As POST {path_of(operation)}.",
+        "description": _description(operation, method),
         "x-terms": msgspec.to_builtins(operation.terms),
         "responses": {
             "200": {"description": "The report.", "content": {JSON: {"schema": report}}},
@@ -114,6 +125,13 @@ def _described(operation: Operation, method: str, components: dict[str, Any], re
         schema = {"$ref": COMPONENTS.format(name=operation.request.__name__)}
         described["requestBody"] = {"required": bool(request.get("required")), "content": {JSON: {"schema": schema}}}
     return described
+
+
+def _description(operation: Operation, method: str) -> str:
+    if method == "POST":
+        return operation.description
+    streamed = f" As a stream of Server-Sent Events: GET {stream_path(operation)}." if is_feed(operation) else ""
+    return f"As POST {path_of(operation)}.{streamed}"
 
 
 def _parameter(name: str, schema: dict[str, Any], components: dict[str, Any], *, required: bool) -> dict[str, Any]:

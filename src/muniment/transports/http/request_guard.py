@@ -23,6 +23,7 @@ from muniment.transports.http.problem import problem, problem_of
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 WRONG_HOST = 421
+BEGIN_STREAM = "begin_stream"  # in the state of a request: gives up its place, because its answer does not end
 _log = logging.getLogger("muniment.http")
 
 
@@ -65,6 +66,14 @@ class RequestGuard:
                 message["headers"] = [*message.get("headers", []), (b"x-request-id", request_id.encode())]
             await send(message)
 
+        is_in_work = True
+
+        def leave() -> None:
+            nonlocal is_in_work
+            self._in_work -= is_in_work
+            is_in_work = False
+
+        scope["state"][BEGIN_STREAM] = leave
         self._in_work += 1
         try:
             await (self._refusal(headers) or self._app)(scope, receive, say)
@@ -75,7 +84,7 @@ class RequestGuard:
             if status == 0:
                 await problem_of(refusal)(scope, receive, say)
         finally:
-            self._in_work -= 1
+            leave()
             _tell(scope, request_id, status, started)
 
     def _refusal(self, headers: dict[str, str]) -> ASGIApp | None:

@@ -23,6 +23,7 @@ BACKLOG = 2048  # connections that wait to be taken
 IDLE_S = 15  # how long a connection without a request stays open
 GRACE_S = 30  # how long requests in work have to end when the server is stopped
 HEADER_BYTES_MAX = 32 * 1024
+STOP = "stop"  # in the state of the application: what it does when the server stops, so that its streams end
 
 
 class ServeOptions(Struct, frozen=True, kw_only=True):
@@ -70,6 +71,15 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+class StoppingServer(uvicorn.Server):
+    """A server that tells its application when it stops, before it waits for the requests in work."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop."""
+        self.lifespan.state.get(STOP, bool)()
+        await super().shutdown(sockets)
+
+
 class Listener:
     """A place that a server listens at; from here on callers wait for it. `url` is where they find it."""
 
@@ -89,7 +99,7 @@ class Listener:
     def server(self, app: ASGIApp) -> uvicorn.Server:
         """Return a server for an application."""
         logging.getLogger("uvicorn.access").disabled = True  # it writes down paths and queries, which may hold content
-        return uvicorn.Server(
+        return StoppingServer(
             uvicorn.Config(
                 app,
                 ssl_certfile=self._options.tls_cert,

@@ -16,6 +16,7 @@ STATUS: dict[Kind, int] = {
 STATUS_OF_CODE: dict[str, int] = {
     "access.not_authenticated": 401,
     "request.rate_exceeded": 429,
+    "request.streams_exceeded": 429,
     "store.full": 507,
 }
 MEANINGS: dict[int, str] = {
