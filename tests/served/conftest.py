@@ -19,7 +19,7 @@ from muniment.kernel.sources import system_sources
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.runtime import Runtime
 from muniment.transports.http.http_app import Mounts, http_app, no_mounts
-from muniment.transports.http.request_guard import LOOPBACK_ONLY, GuardRules
+from muniment.transports.http.request_guard import LOOPBACK_ONLY, GuardRules, RequestObserver
 from muniment.transports.http.serving import Listener, ServeOptions
 from tests.worlds import World, sqlite_world
 
@@ -45,10 +45,15 @@ class Served:
 
 
 @contextlib.contextmanager
-def serving(runtime: Runtime, rules: GuardRules = LOOPBACK_ONLY, mounts: Mounts = no_mounts) -> Iterator[str]:
+def serving(
+    runtime: Runtime,
+    rules: GuardRules = LOOPBACK_ONLY,
+    mounts: Mounts = no_mounts,
+    observer: RequestObserver | None = None,
+) -> Iterator[str]:
     """Serve a store as long as the block runs; give the address."""
     listener = Listener(ServeOptions(port=0))
-    server = listener.server(http_app(runtime, catalogue(), system_sources(), rules, mounts))
+    server = listener.server(http_app(runtime, catalogue(), system_sources(), rules, mounts, observer))
     thread = threading.Thread(target=listener.serve, args=[server], daemon=True)
     thread.start()
     while not server.started:

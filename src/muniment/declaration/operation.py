@@ -32,6 +32,7 @@ from muniment.governance.access import Bound, Effect, SecondRight
 from muniment.governance.policy import RECORDED_FAMILIES, Family
 from muniment.kernel.locks import let_go
 from muniment.kernel.times import TimeKind
+from muniment.space.options import OperationObserver
 
 __all__ = [
     "Bound",
@@ -180,6 +181,11 @@ class Operation(Struct, frozen=True, kw_only=True):
 class Gate(Protocol):
     """What a noun group depends on: lets an operation pass, or raises."""
 
+    @property
+    def observer(self) -> OperationObserver | None:
+        """Who is told of every operation, if anybody is."""
+        ...
+
     def pass_through(self, operation: str, terms: Terms) -> None:
         """Raise when the access in force or the state of the store forbids an operation (`group.verb`)."""
         ...
@@ -252,7 +258,15 @@ class Declared:
 
     def run(self, group: Group, given: dict[str, Any] | Request, upload: object = None) -> Any:
         """Check rights and state, bind what is not bound yet, and run the method."""
-        path = f"{group.name}.{self.verb}"
+        path, observer = f"{group.name}.{self.verb}", group.gate.observer
+        if observer is None:
+            return self._run(group, path, given, upload)
+        with observer.around(path, self.terms.effect) as observed:
+            report = self._run(group, path, given, upload)
+            observed(report)
+            return report
+
+    def _run(self, group: Group, path: str, given: dict[str, Any] | Request, upload: object) -> Any:
         try:
             group.gate.pass_through(path, self.terms)
             if isinstance(given, dict):

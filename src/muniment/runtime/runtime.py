@@ -20,6 +20,7 @@ from muniment.governance.access import Access, Effect
 from muniment.kernel.one_process import NeverPickled
 from muniment.runtime.catalogue import GROUPS, group_class
 from muniment.space.clients import Client, Clients
+from muniment.space.open_store import StoreTotals
 
 if TYPE_CHECKING:
     from muniment.operations.approvals.approvals import ApprovalGroup
@@ -132,6 +133,12 @@ class Runtime(NeverPickled):
         there may be something new, for it or for others (`events.read` says what); other processes are not heard.
         """
         return self._session.space.heard(listener)
+
+    def totals(self) -> StoreTotals:
+        """Return what the open spaces of the store hold together, in numbers. Takes an access to the whole space."""
+        self._session.access.require_whole()
+        self._session.store.require_open()
+        return self._session.store.totals()
 
     def close(self) -> None:
         """Sign and pin the head, then close the store. A second call does nothing.

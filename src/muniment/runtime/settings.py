@@ -17,6 +17,7 @@
 | timestamp authority that `evidence checkpoint` asks | `MUNIMENT_TIMESTAMP_URL` | none |
 | witnesses that it asks, each as `URL VKEY`, separated by commas | `MUNIMENT_WITNESSES` | none |
 | directories with agent skills, several with `:` between them | `MUNIMENT_SKILLS` | none |
+| where traces of operations go: `otel` | `MUNIMENT_TRACES` | nowhere |
 | program that signs outside the store, as `command:/path/to/program` | `MUNIMENT_SIGNER` | none |
 
 `MUNIMENT_KEYS_FILE` is the path of a file with the root key itself, instead of `MUNIMENT_KEYS`.
@@ -31,13 +32,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from enum import StrEnum
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct
 
 from muniment.embedding.choice import EmbedderChoice, EmbedderKind
-from muniment.errors import InvalidInput
+from muniment.errors import ExtraMissing, InvalidInput
 from muniment.events.identity import DEFAULT_SPACE, SpaceName
 from muniment.evidence.cosignatures import HttpWitness
 from muniment.evidence.notes import NoteSigner
@@ -46,9 +49,16 @@ from muniment.evidence.pins import PinFailure
 from muniment.governance.limits import Limits
 from muniment.governance.policy import Policy
 from muniment.governance.profiles import Profile
+from muniment.space.options import OperationObserver
 from muniment.space.token_counter import ENCODINGS, Encoding, token_counter
 
 Vocabulary = TypeVar("Vocabulary", bound=StrEnum)
+
+
+class TraceTarget(StrEnum):
+    """Where traces of operations go."""
+
+    OTEL = "otel"
 
 
 KEYS, KEYS_FILE = "MUNIMENT_KEYS", "MUNIMENT_KEYS_FILE"
@@ -64,6 +74,7 @@ NAMES = frozenset(
         *(f"{PREFIX}EMBEDDER_{name.upper()}" for name in (*EMBEDDER_TEXTS, "dimension", "spaces")),
         f"{PREFIX}WITNESSES",
         f"{PREFIX}SKILLS",
+        f"{PREFIX}TRACES",
         KEYS,
         KEYS_FILE,
     }
@@ -190,6 +201,18 @@ def set_witnesses(environment: Mapping[str, str] = os.environ) -> tuple[HttpWitn
 def set_skills(environment: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
     """Return the directories with agent skills that an environment names."""
     return tuple(Path(path) for path in (environment.get("MUNIMENT_SKILLS") or "").split(os.pathsep) if path)
+
+
+def set_observer(environment: Mapping[str, str] = os.environ) -> OperationObserver | None:
+    """Return what makes traces of operations, where an environment asks for them; refuses without its package."""
+    named = environment.get("MUNIMENT_TRACES")
+    if not named:
+        return None
+    word(TraceTarget, named, at="MUNIMENT_TRACES")
+    if not find_spec("opentelemetry"):
+        raise ExtraMissing(at="MUNIMENT_TRACES", problem="needs_otel")
+    made: OperationObserver = import_module("muniment.runtime.traces").OperationTraces()
+    return made
 
 
 def set_signer(environment: Mapping[str, str] = os.environ) -> NoteSigner | None:

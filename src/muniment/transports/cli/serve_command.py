@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -20,6 +22,7 @@ from muniment.kernel.sources import system_sources
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.open import open  # noqa: A004 - muniment.open()
 from muniment.runtime.runtime import Runtime
+from muniment.runtime.settings import set_observer
 from muniment.space.options import Options
 from muniment.transports.cli.store_options import StoreOptions, door_options
 
@@ -30,6 +33,8 @@ client key (`muniment clients create NAME`) is valid for one space, and allows w
 on this machine only; for other machines use --allow-remote, with TLS or behind a proxy."""
 NEEDED = ("starlette", "uvicorn")
 NO_CLIENTS = "This space has no clients yet. Create one: muniment clients create NAME"
+METRICS_PORT = 8719
+SOURCES = system_sources()
 TALK = "parcel-7"
 DEMO = """A throw-away store with one conversation. Try in another terminal:
 
@@ -64,6 +69,14 @@ def serve_command() -> click.Command:
                 metavar="ORIGIN",
                 help="Origin of web pages that may call the server; repeat it for several.",
             ),
+            click.Option(
+                ["--metrics"],
+                type=int,
+                is_flag=False,
+                flag_value=METRICS_PORT,
+                metavar="[PORT]",
+                help=f"Serve metrics for Prometheus, to this machine alone. Without a port: {METRICS_PORT}.",
+            ),
             click.Option(["--demo"], is_flag=True, help="Serve a throw-away store with a small conversation."),
             *(option for option in door_options() if option.name != "json"),
         ],
@@ -73,9 +86,11 @@ def serve_command() -> click.Command:
 
 
 @click.pass_context
-def _run(ctx: click.Context, /, *, demo: bool, **given: object) -> int:
+def _run(ctx: click.Context, /, *, demo: bool, metrics: int | None, **given: object) -> int:
     if not all(find_spec(name) for name in NEEDED):
         raise ExtraMissing(at="serve", problem="needs_http")
+    if metrics is not None and not find_spec("prometheus_client"):
+        raise ExtraMissing(at="metrics", problem="needs_metrics")
     serving, served = (import_module(f"muniment.transports.http.{name}") for name in ("serving", "http_app"))
     options = msgspec.convert(given, serving.ServeOptions)
     listener = serving.Listener(options)
@@ -86,10 +101,29 @@ def _run(ctx: click.Context, /, *, demo: bool, **given: object) -> int:
             click.echo(DEMO.format(url=listener.url, key=_demo_key(runtime)))
         elif not runtime.clients.list_().clients:
             click.echo(NO_CLIENTS)
-        app = served.http_app(runtime, catalogue(), system_sources(), options.rules, _mounts(served))
-        sys.stdout.flush()
-        listener.serve(listener.server(app))
+        with _counting(runtime, serving, metrics) as observer:
+            app = served.http_app(runtime, catalogue(), SOURCES, options.rules, _mounts(served), observer)
+            sys.stdout.flush()
+            listener.serve(listener.server(_traced(app)))
     return 0
+
+
+def _traced(app: Any) -> Any:
+    """Return an application that goes on with the traces of its callers, where the settings ask for traces."""
+    return app if set_observer() is None else import_module("muniment.transports.http.trace_context").TraceContext(app)
+
+
+@contextmanager
+def _counting(runtime: Runtime, serving: Any, port: int | None) -> Iterator[Any]:
+    """Give what counts requests, and serve what it counts at a port of this machine; None where nobody asked for it."""
+    if port is None:
+        yield None
+        return
+    counted = import_module("muniment.transports.http.metrics").HttpMetrics(runtime.totals)
+    listener = serving.Listener(serving.ServeOptions(port=port))
+    click.echo(f"metrics are at {listener.url}/metrics")
+    with listener.serving(counted.app(SOURCES.ids)):
+        yield counted
 
 
 def _mounts(served: Any) -> Any:

@@ -29,7 +29,7 @@ from muniment.transports.http.call import Callers, answered
 from muniment.transports.http.event_stream import EventStreams
 from muniment.transports.http.openapi import JSON, is_feed, methods_of, openapi, path_of, served, stream_path
 from muniment.transports.http.problem import problem
-from muniment.transports.http.request_guard import LOOPBACK_ONLY, GuardRules, RequestGuard
+from muniment.transports.http.request_guard import LOOPBACK_ONLY, GuardRules, RequestGuard, RequestObserver
 from muniment.transports.http.serving import STOP
 
 Endpoint = Callable[[Request], Awaitable[ASGIApp]]
@@ -69,11 +69,12 @@ def http_app(
     sources: Sources,
     rules: GuardRules = LOOPBACK_ONLY,
     mounts: Mounts = no_mounts,
+    observer: RequestObserver | None = None,
 ) -> ASGIApp:
     """Return the application that serves an open store: whoever shows a client key gets what the key opens.
 
     `runtime` has the rights that no key exceeds. It stays open; whoever made it closes it. `mounts` makes the
-    applications at other paths, from what finds out who calls.
+    applications at other paths, from what finds out who calls. `observer` is told of every request.
     """
     listed = served(operations)
     callers = Callers(runtime, sources.clock)
@@ -83,7 +84,7 @@ def http_app(
     routes["/openapi.json"] = Route(partial(_document, cache(lambda: msgspec.json.encode(openapi(listed)))))
     routes["/health/live"] = Route(_alive)
     routes["/health/ready"] = Route(partial(_ready, runtime))
-    return RequestGuard(Paths(routes, mounts(callers), streams.stop), rules, sources.ids)
+    return RequestGuard(Paths(routes, mounts(callers), streams.stop), rules, sources.ids, observer)
 
 
 class Paths:

@@ -9,6 +9,9 @@ from __future__ import annotations
 import ipaddress
 import logging
 import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import uvicorn
@@ -115,6 +118,18 @@ class Listener:
                 h11_max_incomplete_event_size=HEADER_BYTES_MAX,
             )
         )
+
+    @contextmanager
+    def serving(self, app: ASGIApp) -> Iterator[None]:
+        """Serve an application in a thread of its own, for as long as the block runs."""
+        server = self.server(app)
+        thread = threading.Thread(target=self.serve, args=[server], daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            server.should_exit = True
+            thread.join()
 
     def serve(self, server: uvicorn.Server) -> None:
         """Serve until a signal stops the server, and then let the requests in work end."""
