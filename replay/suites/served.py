@@ -21,7 +21,7 @@ from muniment.kernel.sources import system_sources
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.runtime import Runtime
 from muniment.transports.http.call import Callers
-from muniment.transports.http.http_app import MountedApp, http_app
+from muniment.transports.http.http_app import HttpSetup, MountedApp, http_app
 from muniment.transports.http.serving import Listener, ServeOptions
 from muniment.transports.mcp.over_http import PATH, Carrier, McpOverHttp, each_alone
 
@@ -59,7 +59,7 @@ def serving(*, carrier: Carrier = each_alone, shows_key: bool = False, every: bo
     with muniment.open("memory:") as runtime:
         fill(runtime)
         key = runtime.clients.create(CLIENT, ClientScope(effects=list(Effect), views=list(View))).key
-        app = http_app(runtime, catalogue(), system_sources(), mounts=mounts)
+        app = http_app(runtime, catalogue(), system_sources(), HttpSetup(mounts=mounts))
         listener = Listener(ServeOptions(port=0))
         server = listener.server(ShowingKey(app, key) if shows_key else app)
         thread = threading.Thread(target=listener.serve, args=[server])

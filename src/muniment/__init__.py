@@ -107,6 +107,7 @@ if TYPE_CHECKING:
     from muniment.operations.context.prompt import Composition, Gaps, QuoteScope, Shape, SystemText
     from muniment.operations.conversations.activity import TimeRange
     from muniment.operations.conversations.listed import ConversationFilter
+    from muniment.operations.events.space_event import EventTopic
     from muniment.operations.lifecycle.scope import Scope
     from muniment.operations.memory.forget_targets import ForgetTarget
     from muniment.operations.memory.prompt_report import BlockComposition
@@ -164,6 +165,7 @@ _HOMES = {
     "Effect": "muniment.governance.access",
     "EmbedderChoice": "muniment.embedding.choice",
     "EmbedderKind": "muniment.embedding.choice",
+    "EventTopic": "muniment.operations.events.space_event",
     "FilePart": "muniment.events.message",
     "FilePin": "muniment.evidence.pin",
     "FixedClock": "muniment.kernel.sources",
@@ -307,6 +309,7 @@ __all__ = [
     "Effect",
     "EmbedderChoice",
     "EmbedderKind",
+    "EventTopic",
     "FilePart",
     "FilePin",
     "FixedClock",

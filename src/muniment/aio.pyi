@@ -49,6 +49,7 @@ from muniment.operations.conversations.describe import Description
 from muniment.operations.conversations.listed import ConversationFilter, Conversations
 from muniment.operations.conversations.resolve import ResolvedConversation
 from muniment.operations.disclosure import Revealed
+from muniment.operations.events.space_event import EventPage, EventTopic
 from muniment.operations.evidence.checkpoint import CheckpointReport
 from muniment.operations.evidence.disclosure_log import Disclosures
 from muniment.operations.evidence.explain import Explanation
@@ -203,6 +204,18 @@ class AsyncConversationGroup:
     async def describe(
         self, conversation: ConversationKey, title: str | None = ..., tags: list[str] | None = ...
     ) -> Description: ...
+
+class AsyncEventGroup:
+    async def read(
+        self,
+        after: str | None = ...,
+        limit: int = ...,
+        view: View = ...,
+        channel: str | None = ...,
+        conversation: str | None = ...,
+        *,
+        topics: list[EventTopic] | None = ...,
+    ) -> EventPage: ...
 
 class AsyncSubjects:
     async def list_(
@@ -496,6 +509,7 @@ class AsyncRuntime:
     transcripts: AsyncTranscripts
     attachments: AsyncAttachments
     conversations: AsyncConversationGroup
+    events: AsyncEventGroup
     subjects: AsyncSubjects
     redactions: AsyncRedactions
     memory: AsyncMemoryGroup

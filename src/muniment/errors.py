@@ -181,6 +181,13 @@ class RateExceeded(MunimentError):
     kind = Kind.EXHAUSTED
 
 
+class StreamsExceeded(MunimentError):
+    """This client has too many streams open; close one, or follow more with each."""
+
+    code = "request.streams_exceeded"
+    kind = Kind.EXHAUSTED
+
+
 class RouteMissing(MunimentError):
     """Nothing is served here; /openapi.json lists what is."""
 

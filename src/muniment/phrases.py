@@ -78,6 +78,8 @@ PHRASES: dict[str, str] = {
     "needs_issuer": "means nothing without --issuer",
     "needs_jwt": "install muniment with the extra `jwt`",
     "needs_mcp": "install muniment with the extra `mcp`",
+    "needs_metrics": "install muniment with the extra `metrics`",
+    "needs_otel": "install muniment with the extra `otel`",
     "needs_tls": "other machines need TLS: add --tls-cert and --tls-key, or --behind-proxy",
     "no_duration": "not a duration",
     "no_key": "send it as `Authorization: Bearer KEY`",

@@ -231,6 +231,10 @@ VALID: dict[str, tuple[str, ...]] = {
     "conversations.activity": ("ranges.json", "--channel", "web-chat"),
     "conversations.resolve": ("web-chat/order-LF-20418", "--subject", "ada"),
     "conversations.describe": (*CONVERSATION, "--title", "A refund", "--tags", "shop", "--tags", "urgent"),
+    "events.read": (
+        *("--limit", "5", "--view", "host_ui", "--channel", "web-chat", "--conversation", "order-LF-20418"),
+        *("--topics", "transcript", "--topics", "erasures", "--after", "now"),
+    ),
     "subjects.list": ("--lifecycle", "active_and_archived", "--limit", "5"),
     "subjects.inspect": ("ada", "--view", "host_ui", "--query", "tea", "--length-max", "99"),
     "subjects.export": ("ada", "--format", "json", "--view", "host_ui", "--recipient", "ada", "--purpose", "asked for"),

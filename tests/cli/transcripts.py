@@ -31,6 +31,7 @@ CURSOR = re.compile(r"mc1\.[A-Za-z0-9_-]+")
 # what is opaque -> the word that stands for it
 OPAQUE: list[tuple[re.Pattern[str], str]] = [
     (CURSOR, "<cursor>"),
+    (re.compile(r'"receipt":"c2sp[^"]*"'), '"receipt":"<receipt>"'),
     (re.compile(r'"upload":"[A-Za-z0-9_-]+"'), '"upload":"<upload>"'),
     (re.compile(r"\bmun_[0-9A-Za-z]{49}\b"), "<client key>"),
     (re.compile(r"\b[0-9a-f]{12}\b"), "<fingerprint>"),

@@ -115,6 +115,14 @@ ASKED: dict[str, list[dict[str, Any]]] = {
         *each(name=["talk", "hal", "desk/talk", "chat-hall", "nowhere"]),
         *each(name=["chat-talk", "chat-hall"], subject=["ada"], channel=["default", "desk"]),
     ],
+    "events.read": [
+        {},
+        *each(limit=[1, 2], view=["host_ui"]),
+        *each(topics=[["erasures"]], view=["raw_owner"]),
+        *each(topics=[["governance"], ["findings"], ["memory"]], view=["raw_owner"]),
+        *PLACES,
+        {"after": "now"},
+    ],
     "subjects.list": [{}, {"limit": 1}],
     "subjects.inspect": each(subject=["ada"], view=["host_ui", "raw_owner"], query=[None, "tea"]),
     "memory.recall": each(subject=["ada"], query=["tea harbour", "garden"], ranking=[{"explain": True}]),
@@ -158,9 +166,12 @@ def answers(runtime: Runtime, operation: Operation, asked: dict[str, Any]) -> It
             return
         yield report
         cursors = [report[name] for name in ("next_cursor", "older_cursor") if report.get(name)]
-        if not cursors or "cursor" not in operation.request.__struct_fields__:
+        if operation.path == "events.read" and report["has_more"]:
+            asked = {**asked, "after": report["cursor"]}
+        elif cursors and "cursor" in operation.request.__struct_fields__:
+            asked = {**asked, "cursor": cursors[0]}
+        else:
             return
-        asked = {**asked, "cursor": cursors[0]}
 
 
 def told(world: World, access: Access) -> dict[str, Any]:

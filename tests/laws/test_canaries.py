@@ -137,6 +137,7 @@ def reading() -> dict[str, list[dict[str, Any]]]:
         "conversations.activity": [{"ranges": ranges}],
         "conversations.list": [{}, {"lifecycle": "active_and_archived"}],
         "conversations.resolve": [{"name": name} for name in ("talk", "hush", "default/hush", "tal", "canary")],
+        "events.read": through({"limit": 500}),
         "subjects.list": [{}],
         "subjects.export": through({"subject": "ada"}, format=list(SubjectFormat)),
         "tables.query": through({}, sql=SQL),

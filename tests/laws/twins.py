@@ -15,6 +15,7 @@ from muniment.events.message import Message, Role
 from muniment.events.references import Visibility
 from muniment.events.turn import Turn
 from muniment.governance.access import Access
+from muniment.kernel.cursor import PREFIX
 from muniment.kernel.sources import seeded_sources
 from muniment.memory.candidate import ItemSource
 from muniment.runtime.runtime import Runtime
@@ -31,9 +32,9 @@ OF_BOB, OF_DESK = "canaryofbob", "canaryofdesk"  # words of what some are not sh
 # What the log numbers, dates or proves, and what is drawn by chance: it differs between two stores of the same turns.
 NUMBERED = frozenset({
     "position", "positions", "sequence", "revision", "digest", "leaf", "events", "recorded", "first_sequence",
-    "last_sequence",
+    "last_sequence", "receipt",
 })  # fmt: skip
-CURSORS = frozenset({"next_cursor", "older_cursor", "newer_cursor", "next_after"})
+CURSORS = frozenset({"cursor", "next_cursor", "older_cursor", "newer_cursor", "next_after"})
 
 
 class SpokenTurn(NamedTuple):
@@ -129,7 +130,7 @@ def alike(told: Any) -> Any:
         return {name: value is not None if name in CURSORS else alike(value) for name, value in kept.items()}
     if isinstance(told, list):
         return [alike(each) for each in told]
-    return told
+    return "a cursor" if isinstance(told, str) and told.startswith(PREFIX) else told
 
 
 def plain(report: object) -> Any:

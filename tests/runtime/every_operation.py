@@ -139,6 +139,7 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
             "conversations.list": runtime.conversations.list_,
             "conversations.resolve": lambda: runtime.conversations.resolve("talk"),
             "conversations.describe": lambda: runtime.conversations.describe(key, "a title"),
+            "events.read": runtime.events.read,
             "subjects.list": runtime.subjects.list_,
             "subjects.inspect": lambda: runtime.subjects.inspect(SUBJECT, View.HOST_UI),
             "subjects.export": lambda: runtime.subjects.export(SUBJECT),

@@ -99,6 +99,7 @@ PLACES: dict[str, list[Callable[[int], dict[str, Any]]]] = {
         lambda n: {"ranges": [{"from_ms": 0, "until_ms": n}]},
     ],
     "conversations.list": [lambda n: {"limit": n}],
+    "events.read": [lambda n: {"limit": n}],
     "subjects.list": [lambda n: {"limit": n}],
     "memory.remember": [
         lambda n: {"candidates": [{**STATEMENT, "observed_ms": n}], "requester": "who"},

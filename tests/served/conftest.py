@@ -18,8 +18,8 @@ from muniment.governance.views import View
 from muniment.kernel.sources import system_sources
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.runtime import Runtime
-from muniment.transports.http.http_app import Mounts, http_app, no_mounts
-from muniment.transports.http.request_guard import LOOPBACK_ONLY, GuardRules
+from muniment.transports.http.http_app import HttpSetup, Mounts, http_app, no_mounts
+from muniment.transports.http.request_guard import LOOPBACK_ONLY, GuardRules, RequestObserver
 from muniment.transports.http.serving import Listener, ServeOptions
 from tests.worlds import World, sqlite_world
 
@@ -51,10 +51,13 @@ def serving(
     rules: GuardRules = LOOPBACK_ONLY,
     mounts: Mounts = no_mounts,
     options: ServeOptions = FREE_PORT,
+    observer: RequestObserver | None = None,
 ) -> Iterator[str]:
     """Serve a store as long as the block runs; give the address."""
     listener = Listener(options)
-    server = listener.server(http_app(runtime, catalogue(), system_sources(), rules, mounts))
+    server = listener.server(
+        http_app(runtime, catalogue(), system_sources(), HttpSetup(rules, mounts, observer=observer))
+    )
     thread = threading.Thread(target=listener.serve, args=[server], daemon=True)
     thread.start()
     while not server.started:

@@ -29,7 +29,7 @@ from muniment.governance.client_scope import ClientScope
 from muniment.kernel.sources import system_sources
 from muniment.runtime.catalogue import catalogue
 from muniment.transports.http import issuer_keys
-from muniment.transports.http.http_app import http_app
+from muniment.transports.http.http_app import HttpSetup, http_app
 from muniment.transports.http.issuer_keys import DISCOVERY, FRESH_S, KEYS_MAX, RETRY_S, IssuerKeys, KeyFile, keys_of
 from muniment.transports.http.serving import Listener, ServeOptions
 from muniment.transports.http.token_metadata import PATH as METADATA
@@ -283,7 +283,7 @@ def test_nothing_is_taken_unless_it_was_asked_for() -> None:
 def taking(world: World, tokens: Tokens) -> Iterator[str]:
     """Serve a world that takes tokens, with MCP."""
     listener = Listener(ServeOptions(port=0))
-    app = http_app(world.runtime, catalogue(), system_sources(), mounts=mounts, tokens=tokens)
+    app = http_app(world.runtime, catalogue(), system_sources(), HttpSetup(mounts=mounts, tokens=tokens))
     server = listener.server(app)
     thread = threading.Thread(target=listener.serve, args=[server], daemon=True)
     thread.start()

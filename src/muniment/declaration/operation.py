@@ -35,6 +35,7 @@ from muniment.governance.access import Bound, Effect, SecondRight
 from muniment.governance.policy import RECORDED_FAMILIES, Family
 from muniment.kernel.locks import let_go
 from muniment.kernel.times import TimeKind
+from muniment.space.options import OperationObserver
 
 __all__ = [
     "Bound",
@@ -187,6 +188,11 @@ class Operation(Struct, frozen=True, kw_only=True):
 class Gate(Protocol):
     """What a noun group depends on: lets an operation pass, or raises."""
 
+    @property
+    def observer(self) -> OperationObserver | None:
+        """Who is told of every operation, if anybody is."""
+        ...
+
     def pass_through(self, operation: str, terms: Terms) -> None:
         """Raise when the access in force or the state of the store forbids an operation (`group.verb`)."""
         ...
@@ -295,9 +301,20 @@ class Declared:
         path, gate = f"{group.name}.{self.verb}", group.gate
         if isinstance(gate, Elsewhere):
             return gate.call(path, *self._bound(given, upload, download))
+        if gate.observer is None:
+            return self._run(group, gate, given, (upload, download))
+        with gate.observer.around(path, self.terms.effect) as observed:
+            report = self._run(group, gate, given, (upload, download))
+            observed(report)
+            return report
+
+    def _run(
+        self, group: Group, gate: Gate, given: dict[str, Any] | Request, files: tuple[object, BinaryIO | None]
+    ) -> Any:
+        path = f"{group.name}.{self.verb}"
         try:
             gate.pass_through(path, self.terms)
-            given, upload, download = self._bound(given, upload, download)
+            given, upload, download = self._bound(given, *files)
             report = self._called(group, given, upload, download)
         except (AccessDenied, CapabilityHidden) as denied:
             gate.refused(path, denied)

@@ -25,7 +25,7 @@ from muniment.governance.profiles import NO_BUDGET, Budget, Pressure, Profile, b
 from muniment.kernel.one_process import NeverPickled
 from muniment.space.denials import DeniedAttempt
 from muniment.space.open_store import OpenStore
-from muniment.space.options import Progress, no_progress, unmeasured
+from muniment.space.options import OperationObserver, Progress, no_progress, unmeasured
 from muniment.space.outgoing import record_read
 from muniment.space.seen_part import SeenPart
 from muniment.space.space import Space
@@ -63,6 +63,7 @@ class Session(NeverPickled, Struct, frozen=True, kw_only=True):
     catalogue: Callable[[], tuple[Operation, ...]] = tuple
     deployment: Deployment = Deployment()
     client: str | None = None  # the name of who calls, where a key says so
+    observer: OperationObserver | None = None
     window: bool = False  # made from another session, which keeps the store
     leave: Callable[[], None] | None = None  # gives back the space, which stays open until then
 

@@ -350,6 +350,7 @@ class Ledger:
         self.segments = SegmentKeys(store, keys, entropy, self.names)
         self.heads = Heads(self._keyed)
         self.vocabulary = LogVocabulary(self._keyed)
+        self.grown: Callable[[], object] = bool  # called after each transaction
 
     # --- appending ----------------------------------------------------------------------------------------------------
 
@@ -367,6 +368,7 @@ class Ledger:
             return outcome, writer, tx.log_seal()
 
         outcome, writer, seal = self.store.transact(run)
+        self.grown()
         self.names.keep(seal)
         self.heads.keep(seal, writer.lengths)
         writer.committed()

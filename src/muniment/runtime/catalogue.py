@@ -16,6 +16,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     "transcripts": ("muniment.operations.transcripts.transcripts", "Transcripts"),
     "attachments": ("muniment.operations.attachments", "Attachments"),
     "conversations": ("muniment.operations.conversations.conversations", "ConversationGroup"),
+    "events": ("muniment.operations.events.event_group", "EventGroup"),
     "subjects": ("muniment.operations.subjects.subjects", "Subjects"),
     "redactions": ("muniment.operations.redactions.redactions", "Redactions"),
     "memory": ("muniment.operations.memory.memory_group", "MemoryGroup"),

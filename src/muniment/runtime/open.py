@@ -37,6 +37,7 @@ from muniment.runtime.settings import (
     names_set,
     set_embedder,
     set_limits,
+    set_observer,
     set_pin_failure,
     set_policies,
     set_profile,
@@ -243,6 +244,7 @@ def _deployed(options: Options) -> Options:
         witnesses=set_witnesses() if options.witnesses is UNSET else options.witnesses,
         signer=options.signer or set_signer(),
         skills=set_skills() if options.skills is UNSET else options.skills,
+        observer=set_observer() if options.observer is UNSET else options.observer,
     )
 
 
@@ -262,6 +264,7 @@ def _session(opened_store: OpenStore, opened: Space | None, options: Options) ->
         timestamp_url=options.timestamp_url or None,
         witnesses=options.witnesses or (),
         skills=options.skills or (),
+        observer=options.observer or None,
         catalogue=catalogue,
     )
 

@@ -5,6 +5,8 @@ A noun group is loaded when it is first used, so that opening a store imports no
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -18,6 +20,7 @@ from muniment.governance.access import Access, Effect
 from muniment.kernel.one_process import NeverPickled
 from muniment.runtime.catalogue import GROUPS, group_class
 from muniment.space.clients import Client, Clients
+from muniment.space.open_store import StoreTotals
 
 if TYPE_CHECKING:
     from muniment.operations.approvals.approvals import ApprovalGroup
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from muniment.operations.clients.clients_group import ClientGroup
     from muniment.operations.conversations.conversations import ConversationGroup
     from muniment.operations.disclosure import Disclosure
+    from muniment.operations.events.event_group import EventGroup
     from muniment.operations.evidence.evidence import Evidence
     from muniment.operations.lifecycle.lifecycle import Lifecycle
     from muniment.operations.memory.memory_group import MemoryGroup
@@ -48,6 +52,7 @@ class Runtime(NeverPickled):
         transcripts: Transcripts
         attachments: Attachments
         conversations: ConversationGroup
+        events: EventGroup
         subjects: Subjects
         redactions: Redactions
         memory: MemoryGroup
@@ -144,6 +149,20 @@ class Runtime(NeverPickled):
             Clients(session.store).forget_space(client.space)
             raise NotAuthenticated(problem="unknown_key") from None
         return Runtime(replace(session, opened=opened, access=access, client=client.name, window=True, leave=leave))
+
+    def on_commit(self, listener: Callable[[], object]) -> AbstractContextManager[None]:
+        """Call a listener whenever this process has appended to the space, for as long as a `with` block runs.
+
+        It is called in the thread that appended, so it has to be quick, and must not raise. It learns nothing but that
+        there may be something new, for it or for others (`events.read` says what); other processes are not heard.
+        """
+        return self._session.space.heard(listener)
+
+    def totals(self) -> StoreTotals:
+        """Return what the open spaces of the store hold together, in numbers. Takes an access to the whole space."""
+        self._session.access.require_whole()
+        self._session.store.require_open()
+        return self._session.store.totals()
 
     def close(self) -> None:
         """Sign and pin the head, then close the store. A second call does nothing.

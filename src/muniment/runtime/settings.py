@@ -17,6 +17,7 @@
 | timestamp authority that `evidence checkpoint` asks | `MUNIMENT_TIMESTAMP_URL` | none |
 | witnesses that it asks, each as `URL VKEY`, separated by commas | `MUNIMENT_WITNESSES` | none |
 | directories with agent skills, several with `:` between them | `MUNIMENT_SKILLS` | none |
+| where traces of operations go: `otel` | `MUNIMENT_TRACES` | nowhere |
 | program that signs outside the store, as `command:/path/to/program` | `MUNIMENT_SIGNER` | none |
 | client key, for commands that do no more than it allows | `MUNIMENT_CLIENT_KEY` | none: what the owner may |
 
@@ -32,13 +33,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from enum import StrEnum
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct
 
 from muniment.embedding.choice import EmbedderChoice, EmbedderKind
-from muniment.errors import InvalidInput
+from muniment.errors import ExtraMissing, InvalidInput
 from muniment.events.identity import DEFAULT_SPACE, SpaceName
 from muniment.evidence.cosignatures import HttpWitness
 from muniment.evidence.notes import NoteSigner
@@ -48,9 +51,16 @@ from muniment.governance.limits import Limits
 from muniment.governance.policy import Policy
 from muniment.governance.profiles import Profile
 from muniment.kernel.environment import secret_of
+from muniment.space.options import OperationObserver
 from muniment.space.token_counter import ENCODINGS, Encoding, token_counter
 
 Vocabulary = TypeVar("Vocabulary", bound=StrEnum)
+
+
+class TraceTarget(StrEnum):
+    """Where traces of operations go."""
+
+    OTEL = "otel"
 
 
 KEYS, KEYS_FILE, CLIENT_KEY = "MUNIMENT_KEYS", "MUNIMENT_KEYS_FILE", "MUNIMENT_CLIENT_KEY"
@@ -78,6 +88,7 @@ NAMES = frozenset(
         f"{PREFIX}SKILLS",
         CLIENT_KEY,
         f"{CLIENT_KEY}_FILE",
+        f"{PREFIX}TRACES",
         KEYS,
         KEYS_FILE,
     }
@@ -210,6 +221,18 @@ def set_client_key(environment: Mapping[str, str] = os.environ) -> str | None:
     """Return the client key that an environment sets, or whose file it names."""
     key = secret_of(CLIENT_KEY, environment, at=CLIENT_KEY)
     return None if key is None else key.decode(errors="replace").strip()
+
+
+def set_observer(environment: Mapping[str, str] = os.environ) -> OperationObserver | None:
+    """Return what makes traces of operations, where an environment asks for them; refuses without its package."""
+    named = environment.get("MUNIMENT_TRACES")
+    if not named:
+        return None
+    word(TraceTarget, named, at="MUNIMENT_TRACES")
+    if not find_spec("opentelemetry"):
+        raise ExtraMissing(at="MUNIMENT_TRACES", problem="needs_otel")
+    made: OperationObserver = import_module("muniment.runtime.traces").OperationTraces()
+    return made
 
 
 def set_signer(environment: Mapping[str, str] = os.environ) -> NoteSigner | None:

@@ -28,7 +28,7 @@ from muniment.crypto import files
 from muniment.crypto.keyring import FILE as KEYS
 from muniment.crypto.keyring import SpaceKeys, UnwrappedKeys
 from muniment.crypto.store import SPACES, StoreKeys
-from muniment.errors import Corrupt, KeyUnavailable, StoreClosed, StoreMissing, StoreReadOnly
+from muniment.errors import Corrupt, KeyUnavailable, MunimentError, StoreClosed, StoreMissing, StoreReadOnly
 from muniment.kernel.one_process import OneProcess
 from muniment.ledger.attest import Notary
 from muniment.log.port import Store
@@ -60,6 +60,15 @@ class Logs(NamedTuple):
     make: MakeStore
     at_rest: bool = True
     resume: Resume | None = None
+
+
+class StoreTotals(NamedTuple):
+    """How many spaces a process has open, what their logs hold together, and how often it has appended to them."""
+
+    spaces: int
+    events: int
+    bytes: int
+    commits: int
 
 
 class OpenStore(OneProcess):
@@ -118,6 +127,16 @@ class OpenStore(OneProcess):
             store.close()
             raise
         return space
+
+    def totals(self) -> StoreTotals:
+        """Return what the open spaces hold; a log that cannot be read counts as empty."""
+        spaces = self._spaces.listed()
+        events = taken = 0
+        for space in spaces:
+            with contextlib.suppress(MunimentError), space.store.reader() as reader:
+                events += reader.frontier().size
+                taken += reader.size_bytes()
+        return StoreTotals(len(spaces), events, taken, sum(space.commits for space in spaces))
 
     def embed_again(self) -> None:
         """Let every open space take the embedder that the store has now."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from enum import StrEnum
 from pathlib import Path
+from typing import Protocol
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -42,6 +44,14 @@ def unmeasured() -> Pressure | None:
     return None
 
 
+class OperationObserver(Protocol):
+    """Is told of every operation: which one (`group.verb`) runs in a block, and what it is about to return."""
+
+    def around(self, operation: str, effect: str) -> AbstractContextManager[Callable[[object], None]]:
+        """Return the block that an operation runs in; it gives what takes the report, and sees what is raised."""
+        ...
+
+
 class Options(Struct, frozen=True, kw_only=True):
     """How a store is opened. `pin` None takes the pins of the settings; a store in memory then has none.
 
@@ -64,6 +74,7 @@ class Options(Struct, frozen=True, kw_only=True):
     settings.
     `skills` are directories with agent skills, which are read and never written; those that are not given are those of
     the settings.
+    `observer` is told of every operation, as traces are; one that is not given is that of the settings, None is none.
     `detect` says what personal data and secrets to look for, in which views and before commits; without it, nothing.
     """
 
@@ -85,6 +96,7 @@ class Options(Struct, frozen=True, kw_only=True):
     witnesses: tuple[HttpWitness, ...] | UnsetType = UNSET
     signer: NoteSigner | None = None
     skills: tuple[Path, ...] | UnsetType = UNSET
+    observer: OperationObserver | UnsetType | None = UNSET
 
 
 def limits_of(options: Options) -> Limits:

@@ -12,7 +12,7 @@ Opening needs no disk space and no right to write: what was interrupted then wai
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from muniment.crypto.cursor_key import cursors_of
@@ -80,6 +80,9 @@ class Space(NeverPickled):
         self.lazy_indexes = self._models.lazy_indexes
         self.tables = self._models.tables
         self.cursors = cursors_of(keys.index_key)
+        self.commits = 0  # transactions of this process
+        self._listeners: list[Callable[[], object]] = []
+        self.ledger.grown = self._tell
         self.denials = Denials(self.ledger, options.sources)
         self.fault: MunimentError | None = None
         self.sample = Sample()  # what was read whole when the space was opened
@@ -111,6 +114,23 @@ class Space(NeverPickled):
     def checkpoint(self) -> SignedCheckpoint:
         """Sign the head, unless it is signed, and pin it."""
         return self.notary.checkpoint(self.ledger)
+
+    @contextlib.contextmanager
+    def heard(self, listener: Callable[[], object]) -> Iterator[None]:
+        """Call a listener after each transaction of this process, in its thread, for as long as the block runs.
+
+        It is quick and raises nothing.
+        """
+        self._listeners.append(listener)
+        try:
+            yield
+        finally:
+            self._listeners.remove(listener)
+
+    def _tell(self) -> None:
+        self.commits += 1
+        for listener in list(self._listeners):
+            listener()
 
     # --- opening and closing ------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 TOPICS = (
     "start", "concepts", "browsing", "search", "sql", "embedding", "context", "views", "redaction", "access",
     "lifecycle", "erasure", "attributes", "attachments", "evidence", "provenance", "memory", "notebook", "skills",
-    "tools", "serving", "gateway", "inspection", "keys", "backup", "archives", "limits", "profiles", "replay",
+    "tools", "serving", "gateway", "events", "inspection", "keys", "backup", "archives", "limits", "profiles", "replay",
     "compare", "errors",
 )  # fmt: skip
 MARK = "<!-- "

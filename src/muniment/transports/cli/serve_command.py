@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -20,6 +22,7 @@ from muniment.kernel.sources import system_sources
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.open import open  # noqa: A004 - muniment.open()
 from muniment.runtime.runtime import Runtime
+from muniment.runtime.settings import set_observer
 from muniment.transports.cli.opening import opened_to_serve
 from muniment.transports.cli.store_options import StoreOptions, door_options
 
@@ -31,6 +34,8 @@ on this machine only; for other machines use --allow-remote, with TLS or behind 
 NEEDED = ("starlette", "uvicorn")
 NO_CLIENTS = "This space has no clients yet. Create one: muniment clients create NAME"
 SPACES_MAX = 64
+METRICS_PORT = 8719
+SOURCES = system_sources()
 TALK = "parcel-7"
 DEMO = """A throw-away store with one conversation. Try in another terminal:
 
@@ -86,6 +91,14 @@ def serve_command() -> click.Command:
                 show_default=True,
                 help="Spaces that stay open while nobody uses them; others open when they are asked for.",
             ),
+            click.Option(
+                ["--metrics"],
+                type=int,
+                is_flag=False,
+                flag_value=METRICS_PORT,
+                metavar="[PORT]",
+                help=f"Serve metrics for Prometheus, to this machine alone. Without a port: {METRICS_PORT}.",
+            ),
             click.Option(["--demo"], is_flag=True, help="Serve a throw-away store with a small conversation."),
             *(option for option in door_options() if option.name != "json"),
         ],
@@ -95,9 +108,11 @@ def serve_command() -> click.Command:
 
 
 @click.pass_context
-def _run(ctx: click.Context, /, *, demo: bool, spaces_max: int, **given: object) -> int:
+def _run(ctx: click.Context, /, *, demo: bool, spaces_max: int, metrics: int | None, **given: object) -> int:
     if not all(find_spec(name) for name in NEEDED):
         raise ExtraMissing(at="serve", problem="needs_http")
+    if metrics is not None and not find_spec("prometheus_client"):
+        raise ExtraMissing(at="metrics", problem="needs_metrics")
     serving, served = (import_module(f"muniment.transports.http.{name}") for name in ("serving", "http_app"))
     tokens = _tokens({name: given.pop(name) for name in ("issuer", "audience", "jwks", "client_claim")})
     options = msgspec.convert(given, serving.ServeOptions)
@@ -109,9 +124,11 @@ def _run(ctx: click.Context, /, *, demo: bool, spaces_max: int, **given: object)
             click.echo(DEMO.format(url=listener.url, key=_demo_key(runtime)))
         elif not runtime.clients.list_().clients:
             click.echo(NO_CLIENTS)
-        app = served.http_app(runtime, catalogue(), system_sources(), options.rules, _mounts(), tokens)
-        sys.stdout.flush()
-        listener.serve(listener.server(app))
+        with _counting(runtime, serving, metrics) as observer:
+            setup = served.HttpSetup(options.rules, _mounts(), tokens, observer)
+            app = served.http_app(runtime, catalogue(), SOURCES, setup)
+            sys.stdout.flush()
+            listener.serve(listener.server(_traced(app)))
     return 0
 
 
@@ -122,6 +139,24 @@ def _tokens(given: dict[str, Any]) -> Any:
     if not find_spec("jwt"):
         raise ExtraMissing(at="serve", problem="needs_jwt")
     return msgspec.convert(given, import_module("muniment.transports.http.tokens").TokenOptions).verifier()
+
+
+def _traced(app: Any) -> Any:
+    """Return an application that goes on with the traces of its callers, where the settings ask for traces."""
+    return app if set_observer() is None else import_module("muniment.transports.http.trace_context").TraceContext(app)
+
+
+@contextmanager
+def _counting(runtime: Runtime, serving: Any, port: int | None) -> Iterator[Any]:
+    """Give what counts requests, and serve what it counts at a port of this machine; None where nobody asked for it."""
+    if port is None:
+        yield None
+        return
+    counted = import_module("muniment.transports.http.metrics").HttpMetrics(runtime.totals)
+    listener = serving.Listener(serving.ServeOptions(port=port))
+    click.echo(f"metrics are at {listener.url}/metrics")
+    with listener.serving(counted.app(SOURCES.ids)):
+        yield counted
 
 
 def _mounts() -> Any:

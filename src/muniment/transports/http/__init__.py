@@ -8,12 +8,15 @@
     tokens.py        tokens of an issuer in place of client keys
     issuer_keys.py   the keys of that issuer
     token_metadata.py where clients learn who that is
+    event_stream.py  feeds as Server-Sent Events
     query_string.py  a query string as the parameters of an operation
     body.py          bodies: bounded JSON, and uploads that are read while they come
     downloads.py     answers that are files
     problem.py       errors as problem documents (RFC 9457)
+    metrics.py       what is counted, for Prometheus
     rates.py         how many requests a client may send
     openapi.py       all of it, described
+    trace_context.py requests as parts of the traces of their callers
     serving.py       the server process
 
 No module here knows an operation by name.

@@ -68,22 +68,33 @@ class Callers:
 
         Raises `access.not_authenticated`, `access.denied`, `capability.hidden`, and `request.rate_exceeded`.
         """
+        return self._counted(self._client_of(authorization), operation)
+
+    def holder_of(self, key: str, operation: Operation | None = None) -> KeyHolder:
+        """Return who has a client key, wherever a request shows it; otherwise as `caller_of`."""
+        return self._counted(self._runtime.client_of(key), operation)
+
+    def known(self, authorization: str | None, operation: Operation) -> KeyHolder:
+        """Return who goes on with a request that was begun; as `caller_of`, but it is no further request."""
+        return self._holder(self._client_of(authorization), operation)
+
+    def _client_of(self, authorization: str | None) -> Client:
         scheme, _, key = (authorization or "").partition(" ")
         if scheme.lower() != "bearer" or not key:
             raise NotAuthenticated(problem="no_key")
         key = key.strip()
         if self._tokens is None or key.startswith(PREFIX):
-            return self.holder_of(key, operation)
-        return self._holder(self._runtime.client_named(self._tokens.client_name(key)), operation)
+            return self._runtime.client_of(key)
+        return self._runtime.client_named(self._tokens.client_name(key))
 
-    def holder_of(self, key: str, operation: Operation | None = None) -> KeyHolder:
-        """Return who has a client key, wherever a request shows it; otherwise as `caller_of`."""
-        return self._holder(self._runtime.client_of(key), operation)
-
-    def _holder(self, client: Client, operation: Operation | None) -> KeyHolder:
+    def _counted(self, client: Client, operation: Operation | None) -> KeyHolder:
+        """Return the client as who calls, and take this request from its rate."""
         rate = client.scope.requests_per_minute
         if rate is not None:
             self._rates.take(client.name, rate, self._clock.now_ms())
+        return self._holder(client, operation)
+
+    def _holder(self, client: Client, operation: Operation | None) -> KeyHolder:
         runtime = self._runtime.as_client(client)
         got(runtime)
         if operation is not None:

@@ -2,6 +2,7 @@
 
 POST /v1/<group>/<verb>   every operation; its request as JSON, or an upload with the parameters in the query
 GET  /v1/<group>/<verb>   operations that only read
+GET  /v1/<group>          the feed of a group, as Server-Sent Events
 GET  /openapi.json        all of that, described
 GET  /health/live         the process answers
 GET  /health/ready        the store answers, too
@@ -29,13 +30,15 @@ from muniment.kernel.sources import Sources
 from muniment.runtime.runtime import Runtime
 from muniment.transports.http.call import Callers, TokenNames, answered
 from muniment.transports.http.downloads import Downloads
-from muniment.transports.http.openapi import methods_of, openapi, served
+from muniment.transports.http.event_stream import EventStreams
+from muniment.transports.http.openapi import is_feed, methods_of, openapi, served, stream_path
 from muniment.transports.http.problem import problem
-from muniment.transports.http.request_guard import LOOPBACK_ONLY, GuardRules, RequestGuard
+from muniment.transports.http.request_guard import LOOPBACK_ONLY, GuardRules, RequestGuard, RequestObserver
 from muniment.transports.http.request_runtimes import one_request
+from muniment.transports.http.serving import STOP
 from muniment.transports.http.token_metadata import token_metadata
 
-Endpoint = Callable[[Request], Awaitable[Response]]
+Endpoint = Callable[[Request], Awaitable[ASGIApp]]
 WRONG_METHOD = 405
 
 
@@ -69,24 +72,34 @@ def no_mounts(_callers: Callers) -> Mapping[str, MountedApp]:
     return {}
 
 
-def http_app(
-    runtime: Runtime,
-    operations: Iterable[Operation],
-    sources: Sources,
-    rules: GuardRules = LOOPBACK_ONLY,
-    mounts: Mounts = no_mounts,
-    tokens: TokenNames | None = None,
-) -> ASGIApp:
+class HttpSetup(NamedTuple):
+    """What a server is set up with: which requests pass, and what there is beside the operations.
+
+    `mounts` makes the applications at other paths, from what finds out who calls. With `tokens` a client shows one of
+    these or its key. `observer` is told of every request.
+    """
+
+    rules: GuardRules = LOOPBACK_ONLY
+    mounts: Mounts = no_mounts
+    tokens: TokenNames | None = None
+    observer: RequestObserver | None = None
+
+
+PLAIN = HttpSetup()
+
+
+def http_app(runtime: Runtime, operations: Iterable[Operation], sources: Sources, setup: HttpSetup = PLAIN) -> ASGIApp:
     """Return the application that serves an open store: whoever shows a client key gets what the key opens.
 
-    `runtime` has the rights that no key exceeds. It stays open; whoever made it closes it. `mounts` makes the
-    applications at other paths, from what finds out who calls. With `tokens` a client shows one of these or its key.
+    `runtime` has the rights that no key exceeds. It stays open; whoever made it closes it.
     """
-    listed = served(operations)
+    listed, rules, tokens = served(operations), setup.rules, setup.tokens
     callers, downloads = Callers(runtime, sources.clock, tokens), Downloads(sources.entropy)
+    streams = EventStreams(callers)
     routes = {
         path_of(one): Route(partial(_operation, one, callers, downloads), tuple(methods_of(one))) for one in listed
     }
+    routes |= {stream_path(one): Route(partial(streams.answered, one)) for one in listed if is_feed(one)}
     routes["/openapi.json"] = Route(partial(_document, cache(lambda: msgspec.json.encode(openapi(listed)))))
     routes["/health/live"] = Route(_alive)
     routes["/health/ready"] = Route(partial(_ready, runtime))
@@ -94,19 +107,23 @@ def http_app(
     if metadata is not None:
         routes |= dict.fromkeys(metadata.paths, Route(partial(_told, metadata.document)))
         rules = replace(rules, metadata_url=metadata.url)
-    return RequestGuard(Paths(routes, mounts(callers)), rules, sources.ids)
+    return RequestGuard(Paths(routes, setup.mounts(callers), streams.stop), rules, sources.ids, setup.observer)
 
 
 class Paths:
     """Finds what answers a request."""
 
-    def __init__(self, routes: dict[str, Route], mounts: Mapping[str, MountedApp]) -> None:
+    def __init__(
+        self, routes: dict[str, Route], mounts: Mapping[str, MountedApp], stop: Callable[[], object] = bool
+    ) -> None:
         self._routes = routes
         self._mounts = mounts
+        self._stop = stop  # what is to be done when the server stops, before it waits for its requests
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or serve as long as the server does."""
         if scope["type"] == "lifespan":
+            scope.get("state", {})[STOP] = self._stop
             await self._live(receive, send)
             return
         path = scope["path"]
@@ -126,9 +143,9 @@ class Paths:
         assert route is not None, "it is one or the other"
         allowed = {*route.methods, *(("HEAD",) if "GET" in route.methods else ())}
         if scope["method"] not in allowed:
-            response = wrong_method(allowed)
-        else:
-            response = await route.endpoint(Request(scope, receive))
+            await wrong_method(allowed)(scope, receive, send)
+            return
+        response = await route.endpoint(Request(scope, receive))
         await response(scope, receive, send)
 
     def _mount_at(self, path: str) -> str | None:

@@ -15,7 +15,18 @@ from typing import Any
 import msgspec
 
 from muniment import errors
-from muniment.declaration.http_wire import BYTES, COMPONENTS, JSON, PROBLEM, REPORT, is_plain, is_served, path_of
+from muniment.declaration.feed import FeedPage
+from muniment.declaration.http_wire import (
+    BYTES,
+    COMPONENTS,
+    JSON,
+    PREFIX,
+    PROBLEM,
+    REPORT,
+    is_plain,
+    is_served,
+    path_of,
+)
 from muniment.declaration.idempotency import takes_key
 from muniment.declaration.operation import Document, Effect, Operation, streamed
 from muniment.transports.http.component_schemas import component_schemas, referred
@@ -38,6 +49,16 @@ def served(operations: Iterable[Operation]) -> list[Operation]:
     """
     listed = (operation if operation.download is None else streamed(operation) for operation in operations)
     return [operation for operation in listed if is_served(operation)]
+
+
+def is_feed(operation: Operation) -> bool:
+    """Tell whether an operation reports a feed."""
+    return isinstance(operation.report, type) and issubclass(operation.report, FeedPage)
+
+
+def stream_path(operation: Operation) -> str:
+    """Return the path of the stream of a feed. The document does not list it: an OpenAPI operation comes to an end."""
+    return f"{PREFIX}/{operation.group}"
 
 
 def methods_of(operation: Operation) -> list[str]:
@@ -82,7 +103,7 @@ def _described(operation: Operation, method: str, components: dict[str, Any], re
         "operationId": operation.path if method == "POST" else f"{operation.path}.get",
         "tags": [operation.group],
         "summary": operation.summary,
-        "description": operation.description if method == "POST" else f"As POST {path_of(operation)}.",
+        "description": _description(operation, method),
         "x-terms": msgspec.to_builtins(operation.terms),
         "responses": {
             **_answers(operation, report),
@@ -124,6 +145,13 @@ def _answers(operation: Operation, report: dict[str, Any]) -> dict[str, Any]:
     if operation.report is Document:
         content["text/*"] = {"schema": {"type": "string"}}
     return {"200": {"description": "The report.", "content": content}}
+
+
+def _description(operation: Operation, method: str) -> str:
+    if method == "POST":
+        return operation.description
+    streamed = f" As a stream of Server-Sent Events: GET {stream_path(operation)}." if is_feed(operation) else ""
+    return f"As POST {path_of(operation)}.{streamed}"
 
 
 def _parameter(name: str, schema: dict[str, Any], components: dict[str, Any], *, required: bool) -> dict[str, Any]:

@@ -25,11 +25,15 @@ def problem_of(error: MunimentError, metadata_url: str | None = None) -> Respons
 
 def problem(status: int, report: dict[str, str | int | list[str]]) -> Response:
     """Return a problem document: what `MunimentError.report` says, with the members that RFC 9457 names."""
-    title = str(report["message"]).partition("; ")[0]
-    document = {"type": f"urn:muniment:{report['code']}", "title": title, "status": status, **report}
     headers = {"Cache-Control": "no-store"}
     if status in RETRY_AFTER_S:
         headers["Retry-After"] = str(RETRY_AFTER_S[status])
     if status == STATUS_OF_CODE["access.not_authenticated"]:
         headers["WWW-Authenticate"] = CHALLENGE
-    return Response(msgspec.json.encode(document), status, headers, media_type=MEDIA_TYPE)
+    return Response(msgspec.json.encode(document_of(status, report)), status, headers, media_type=MEDIA_TYPE)
+
+
+def document_of(status: int, report: dict[str, str | int | list[str]]) -> dict[str, str | int | list[str]]:
+    """Return a problem document as plain data."""
+    title = str(report["message"]).partition("; ")[0]
+    return {"type": f"urn:muniment:{report['code']}", "title": title, "status": status, **report}

@@ -11,6 +11,8 @@ import json
 import logging
 import re
 import time
+from functools import partial
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -24,6 +26,7 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 WRONG_HOST = 421
 BLANKS = b" \t"  # around a value, and no part of it (RFC 9110, 5.5)
+BEGIN_STREAM = "begin_stream"  # in the state of a request: gives up its place, because its answer does not end
 _log = logging.getLogger("muniment.http")
 
 
@@ -42,11 +45,75 @@ class GuardRules(Struct, frozen=True, kw_only=True):
 LOOPBACK_ONLY = GuardRules()
 
 
+class SeenRequest:
+    """What is said of a request behind it: `refusal` is the code of the error that it ended with."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._started = time.perf_counter()
+        self.status = 0
+        self.refusal: str | None = None
+        self.is_stream = False
+
+    @property
+    def method(self) -> str:
+        """The method as it was sent."""
+        method: str = self._scope["method"]
+        return method
+
+    @property
+    def route(self) -> str | None:
+        """The path of ours that it was about."""
+        route: str | None = self._scope["state"].get("route")
+        return route
+
+    @property
+    def client(self) -> str | None:
+        """The fingerprint of the key that it came with."""
+        client: str | None = self._scope["state"].get("client")
+        return client
+
+    @property
+    def seconds(self) -> float:
+        """How long it has taken until now."""
+        return time.perf_counter() - self._started
+
+
+class RequestObserver(Protocol):
+    """Whoever counts requests."""
+
+    def begun(self) -> None:
+        """Learn that a request is in work."""
+        ...
+
+    def streams(self) -> None:
+        """Learn that the answer to it does not end."""
+        ...
+
+    def ended(self, request: SeenRequest) -> None:
+        """Learn that it has ended."""
+        ...
+
+
+class NoObserver:
+    """Counts nothing."""
+
+    def begun(self) -> None:
+        """Do nothing."""
+
+    def streams(self) -> None:
+        """Do nothing."""
+
+    def ended(self, request: SeenRequest) -> None:
+        """Do nothing."""
+
+
 class RequestGuard:
     """Wraps an application. One for each event loop."""
 
-    def __init__(self, app: ASGIApp, rules: GuardRules, ids: IdSource) -> None:
+    def __init__(self, app: ASGIApp, rules: GuardRules, ids: IdSource, observer: RequestObserver | None = None) -> None:
         self._app = app
+        self._observer = observer or NoObserver()
         self._rules = rules
         self._hosts = LOOPBACK | rules.hosts
         self._ids = ids
@@ -62,27 +129,36 @@ class RequestGuard:
         given = headers.get("x-request-id", "")
         request_id = given if REQUEST_ID.fullmatch(given) else self._ids.new_id()
         scope.setdefault("state", {})["request_id"] = request_id
-        started, status = time.perf_counter(), 0
+        seen = SeenRequest(scope)
 
         async def say(message: Message) -> None:
-            nonlocal status
             if message["type"] == "http.response.start":
-                status = message["status"]
+                seen.status = message["status"]
                 message["headers"] = [*message.get("headers", []), (b"x-request-id", request_id.encode())]
             await send(message)
 
+        scope["state"][BEGIN_STREAM] = partial(self._streams, seen)
         self._in_work += 1
+        self._observer.begun()
         try:
             await (self._refusal(headers) or self._app)(scope, receive, say)
         except Exception as error:
             refusal = error if isinstance(error, MunimentError) else StoreFault(problem="bug")
             if refusal is not error:
                 _log.error("request %s: %s", request_id, type(error).__name__)  # its text may quote what is stored
-            if status == 0:
+            seen.refusal = refusal.code
+            if seen.status == 0:
                 await problem_of(refusal, self._rules.metadata_url)(scope, receive, say)
         finally:
-            self._in_work -= 1
-            _tell(scope, request_id, status, started)
+            self._in_work -= not seen.is_stream
+            self._observer.ended(seen)
+            _tell(seen, request_id)
+
+    def _streams(self, seen: SeenRequest) -> None:
+        """Give up the place of a request among those in work: its answer does not end."""
+        self._in_work -= 1
+        seen.is_stream = True
+        self._observer.streams()
 
     def _refusal(self, headers: dict[str, str]) -> ASGIApp | None:
         """Return the answer to a request that does not pass."""
@@ -104,16 +180,15 @@ def _host_of(url: str) -> str | None:
         return None
 
 
-def _tell(scope: Scope, request_id: str, status: int, started: float) -> None:
+def _tell(seen: SeenRequest, request_id: str) -> None:
     if not _log.isEnabledFor(logging.INFO):
         return
-    state = scope["state"]
     line = {
         "request": request_id,
-        "method": scope["method"] if scope["method"].isalpha() else "?",
-        "route": state.get("route"),
-        "status": status,
-        "ms": round((time.perf_counter() - started) * 1000, 1),
-        "client": state.get("client"),
+        "method": seen.method if seen.method.isalpha() else "?",
+        "route": seen.route,
+        "status": seen.status,
+        "ms": round(seen.seconds * 1000, 1),
+        "client": seen.client,
     }
     _log.info("%s", json.dumps(line))

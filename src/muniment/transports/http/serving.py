@@ -9,6 +9,9 @@ from __future__ import annotations
 import ipaddress
 import logging
 import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import uvicorn
@@ -23,6 +26,7 @@ PORT = 8718
 BACKLOG = 2048  # connections that wait to be taken
 IDLE_S = 15  # how long a connection without a request stays open
 GRACE_S = 30  # how long requests in work have to end when the server is stopped
+STOP = "stop"  # in the state of the application: what it does when the server stops, so that its streams end
 
 
 class ServeOptions(Struct, frozen=True, kw_only=True):
@@ -70,6 +74,15 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+class StoppingServer(uvicorn.Server):
+    """A server that tells its application when it stops, before it waits for the requests in work."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop."""
+        self.lifespan.state.get(STOP, bool)()
+        await super().shutdown(sockets)
+
+
 class Listener:
     """A place that a server listens at; from here on callers wait for it. `url` is where they find it."""
 
@@ -89,7 +102,7 @@ class Listener:
     def server(self, app: ASGIApp) -> uvicorn.Server:
         """Return a server for an application."""
         logging.getLogger("uvicorn.access").disabled = True  # it writes down paths and queries, which may hold content
-        return uvicorn.Server(
+        return StoppingServer(
             uvicorn.Config(
                 app,
                 ssl_certfile=self._options.tls_cert,
@@ -105,6 +118,18 @@ class Listener:
                 http=BoundedConnection,
             )
         )
+
+    @contextmanager
+    def serving(self, app: ASGIApp) -> Iterator[None]:
+        """Serve an application in a thread of its own, for as long as the block runs."""
+        server = self.server(app)
+        thread = threading.Thread(target=self.serve, args=[server], daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            server.should_exit = True
+            thread.join()
 
     def serve(self, server: uvicorn.Server) -> None:
         """Serve until a signal stops the server, and then let the requests in work end."""

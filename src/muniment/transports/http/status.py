@@ -19,6 +19,7 @@ STATUS_OF_CODE: dict[str, int] = {
     "evidence.refused": 422,
     "model.unavailable": 409,
     "request.rate_exceeded": 429,
+    "request.streams_exceeded": 429,
     "signer.unavailable": 409,
     "store.full": 507,
 }
