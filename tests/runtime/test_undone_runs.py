@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from muniment.events.changes import Transition
 from muniment.events.identity import SubjectId
@@ -205,3 +206,26 @@ def test_a_caller_for_one_subject_undoes_what_is_its_own(world: World) -> None:
     assert (report.retired, report.conflicts) == (["i-2"], [])
     assert texts(world) == ["Lives in Rome"]
     assert world.runtime.memory.list_(SubjectId("bob"), View.RAW_OWNER).total == 0
+
+
+def test_what_a_run_recorded_and_reworded_comes_back_as_it_is_told(world: World) -> None:
+    world.with_turns(1)
+    run(world, id="i-1", pinned=False)
+    amend(world, "i-1", CorrectItem(text="Lives in Bergen"), run=RUN)
+    amend(world, "i-1", PinItem(), run=RUN)
+    done = undo(world)
+    assert (done.retired, done.reverted) == (["i-1"], ["i-1"])
+    assert not undo(world).changed
+    assert remember(world, "Lives in Rome", id="i-1").changed
+    (item,) = listed(world)
+    assert (item.text, item.pinned) == ("Lives in Rome", False)
+
+
+def test_a_caller_for_one_subject_does_not_learn_what_a_run_did_to_others(world: World) -> None:
+    world.with_turns(1)
+    run(world, id="i-1")
+    run(world, id="i-2", subject="bob", evidence=[], attested=True)
+    bob, zed = (world.runtime.restricted(Access(subject=SubjectId(name))).notebook for name in ("bob", "zed"))
+    unknown = zed.undo("never", "wrong", "zed")
+    assert zed.undo(RUN, "wrong", "zed") == replace(unknown, run=RUN)
+    assert (bob.undo(RUN, "wrong", "bob", dry_run=True).requests, undo(world, dry_run=True).requests) == (1, 2)
