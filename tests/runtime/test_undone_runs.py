@@ -208,17 +208,23 @@ def test_a_caller_for_one_subject_undoes_what_is_its_own(world: World) -> None:
     assert world.runtime.memory.list_(SubjectId("bob"), View.RAW_OWNER).total == 0
 
 
-def test_what_a_run_recorded_and_reworded_comes_back_as_it_is_told(world: World) -> None:
-    world.with_turns(1)
-    run(world, id="i-1", pinned=False)
+def test_what_is_told_again_after_an_undone_run_is_what_is_told(world: World) -> None:
+    """Whatever the run, or its turn, made of it; and undoing that leads back."""
+    world.with_turns(2)
+    run(world, id="i-1")
     amend(world, "i-1", CorrectItem(text="Lives in Bergen"), run=RUN)
     amend(world, "i-1", PinItem(), run=RUN)
-    done = undo(world)
-    assert (done.retired, done.reverted) == (["i-1"], ["i-1"])
-    assert not undo(world).changed
-    assert remember(world, "Lives in Rome", id="i-1").changed
+    undo(world)
+    before = listed(world, state=ItemFilter.ALL)
+    run(world, id="i-1", name="night-2", turn=2, confidence=0.7)
     (item,) = listed(world)
-    assert (item.text, item.pinned) == ("Lives in Rome", False)
+    assert (item.text, item.pinned, item.confidence) == ("Lives in Rome", False, 0.7)
+    assert [each.citation for each in item.evidence] == ["transcript:default/default/talk#turn=turn-2"]
+    world.masked(2)
+    assert [each.state for each in listed(world)] == ["needs_review"]
+    world.request(Transition.UNMASK, 2)
+    assert undo(world, "night-2").retired == ["i-1"]
+    assert listed(world, state=ItemFilter.ALL) == [replace(before[0], revision=4)]
 
 
 def test_a_caller_for_one_subject_does_not_learn_what_a_run_did_to_others(world: World) -> None:

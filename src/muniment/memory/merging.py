@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from muniment.events.memory_items import Audience, ItemContent, ItemMeta, ItemPrivacy, Retirement
+from muniment.events.memory_items import (
+    Audience,
+    ItemContent,
+    ItemMeta,
+    ItemPrivacy,
+    Retirement,
+    Revision,
+    StaleHint,
+)
 from muniment.events.references import SourceEvidence
 from muniment.memory.candidate import Candidate
 from muniment.memory.fold import MemoryItem
@@ -132,6 +140,22 @@ def is_repeat(item: MemoryItem, candidate: Candidate, meta: ItemMeta, content: I
         return False
     is_same_topic = said is None or name is not None or said.topic == content.topic
     return said is None or (is_same_topic and normalised(said.text) == normalised(content.text))
+
+
+def told_again(item: MemoryItem, meta: ItemMeta, content: ItemContent) -> Revision | None:
+    """Return what makes of an item one that was told like this, or None where it is that."""
+    told: dict[str, Any] = {
+        "text": content.text,
+        "confidence": meta.confidence,
+        "privacy": meta.privacy,
+        "scope": meta.scope,
+        "stale": StaleHint.NONE,
+        "pinned": meta.pinned,
+        "audience": meta.entry.audience,
+        "evidence": meta.evidence,
+    }
+    differing = {name: value for name, value in told.items() if getattr(item, name) != value}
+    return Revision(**differing) if differing else None
 
 
 def in_use(history: Iterable[MemoryItem]) -> MemoryItem | None:

@@ -1,7 +1,6 @@
 """Undoing: what takes back everything that a run of a writer did to an item.
 
-1. What the run recorded goes out of use and says again what it said first; what the run retired, restored or revised
-   is again as it was before.
+1. What the run recorded goes out of use; what it retired, restored or revised is again as it was before.
 2. An item that was forgotten stays forgotten, and one that somebody else changed since the run is left alone; both are
    reported.
 3. Where nothing is left of what the run did, there is nothing to undo. So undoing twice changes nothing.
@@ -50,8 +49,7 @@ def undoing(recorded: MemoryItem, changes: Sequence[ItemChange], run: str) -> Un
         return NOTHING
     now, left = folded(recorded, changes), folded(recorded, changes[: mine[-1] + 1 if mine else 0])
     if is_recorded_by_it:
-        revision = _difference(left, recorded).revision
-        difference = Undoing(retired=Retirement.UNDONE, revision=revision) if left.is_active else NOTHING
+        difference = Undoing(retired=Retirement.UNDONE) if left.is_active else NOTHING
     else:
         difference = _difference(left, folded(recorded, changes[: mine[0]]))
     if difference.is_nothing:
