@@ -34,6 +34,7 @@ GOVERNANCE: dict[RulingReason, str] = {
 MERGES: dict[MergeReason, str] = {
     MergeReason.FORGOTTEN: "an item of the slot was forgotten, and it rests only on the same turns",
     MergeReason.FREE_SLOT: "no item is in use in the slot",
+    MergeReason.EXPIRED: "the item that is there has expired",
     MergeReason.SAME_TEXT: "it is the same text, apart from case and blanks",
     MergeReason.SAME_WORDS: "it has the same words",
     MergeReason.OLDER: "it was observed before the item that is there",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import process_time
 from typing import Any
 
 import pytest
@@ -79,3 +80,13 @@ def test_a_name_of_a_skill_is_plain(name: str) -> None:
     assert not is_skill_name(name)
     assert not is_skill_name(f"runtime_skill__{name}")
     assert is_skill_name("runtime_skill__deploy-site_2")
+
+
+@pytest.mark.parametrize("blank", ["\n", " \n", "\t", "\r\n"])
+def test_the_largest_statement_is_judged_at_once(blank: str) -> None:
+    """However many blank lines it has: looked at again and again, these take minutes."""
+    text = "a\nb\nc\nd" + blank * 30_000 + "x"
+    began = process_time()
+    assert not is_formatted(text)
+    assert is_formatted(text + "\n  ```")
+    assert process_time() - began < 1

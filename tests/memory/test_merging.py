@@ -24,8 +24,8 @@ FORGOTTEN: dict[str, Any] = {
 
 def incoming(text: str = "Lives in Rome", *sources: str, **more: Any) -> Incoming:
     """Return what a merge looks at; other members by name."""
-    fields: dict[str, Any] = {"observed_ms": 1000, "confidence": 900, "privacy": ItemPrivacy.SHARED_WITH_SUBJECT}
-    fields |= {"audience": Audience()}
+    fields: dict[str, Any] = {"now_ms": 2000, "observed_ms": 1000, "confidence": 900, "audience": Audience()}
+    fields |= {"privacy": ItemPrivacy.SHARED_WITH_SUBJECT}
     return Incoming(text=text, sources=sources_of(source(turn) for turn in sources), **fields | more)
 
 
@@ -41,6 +41,18 @@ MERGES: list[tuple[Incoming, MemoryItem, MergeOutcome, MergeReason]] = [
     (incoming(confidence=899), item(), MergeOutcome.REFUSED, MergeReason.LESS_CONFIDENT),
     (incoming(privacy=ItemPrivacy.PUBLIC_RUNTIME), item(), MergeOutcome.REFUSED, MergeReason.OTHER_PRIVACY),
     (incoming(audience=Audience(only=["bob"])), item(), MergeOutcome.REFUSED, MergeReason.OTHER_AUDIENCE),
+    (incoming("Lives in Oslo #2"), item(), MergeOutcome.SUPERSEDES, MergeReason.NEWER),
+    (incoming("Likes C++"), item("Likes C"), MergeOutcome.SUPERSEDES, MergeReason.NEWER),
+    (incoming("Likes C++"), item("Likes C+"), MergeOutcome.SUPERSEDES, MergeReason.NEWER),
+    (incoming("Owes -5"), item("Owes 5"), MergeOutcome.SUPERSEDES, MergeReason.NEWER),
+    (incoming("Is well-known"), item("Is well known."), MergeOutcome.DUPLICATE, MergeReason.SAME_WORDS),
+    (incoming(observed_ms=1499), item(confirmed_ms=1500), MergeOutcome.REFUSED, MergeReason.OLDER),
+    (incoming(observed_ms=1500), item(confirmed_ms=1500), MergeOutcome.SUPERSEDES, MergeReason.NEWER),
+    (incoming(observed_ms=1499), item(corrected_ms=1500), MergeOutcome.REFUSED, MergeReason.OLDER),
+    (incoming(OSLO, confidence=1), item(expires_ms=2000), MergeOutcome.SUPERSEDES, MergeReason.EXPIRED),
+    (incoming(OSLO), item(expires_ms=2001), MergeOutcome.DUPLICATE, MergeReason.SAME_TEXT),
+    (incoming(OSLO), item(expires_ms=2000, pinned=True), MergeOutcome.DUPLICATE, MergeReason.SAME_TEXT),
+    (incoming(), item(expires_ms=2000, disabled=True), MergeOutcome.REFUSED, MergeReason.DISABLED),
     (incoming(), item(retired=Retirement.UNDONE), MergeOutcome.RECORDED, MergeReason.FREE_SLOT),
     (incoming(), item(retired=Retirement.INVALIDATED), MergeOutcome.RECORDED, MergeReason.FREE_SLOT),
     (incoming("x", "turn-1"), item(**FORGOTTEN), MergeOutcome.REFUSED, MergeReason.FORGOTTEN),

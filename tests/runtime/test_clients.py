@@ -74,6 +74,25 @@ def test_a_client_reaches_nothing_beyond_its_space(world: World) -> None:
     assert client.spaces.rotate().version
 
 
+def test_nobody_gets_a_key_to_more_than_they_may_do_by_rotating_one(world: World) -> None:
+    """Whoever rotates is shown the new key, so it may open no more than they do."""
+    clients = world.runtime.clients
+    clients.create("owner", ClientScope(effects=list(Effect), views=list(View)))
+    clients.create("desk", ClientScope(effects=[Effect.READ]))
+    kept = clients.list_()
+    doorkeeper = Access(
+        effects=frozenset({Effect.READ, Effect.ADMIN}), views=frozenset({View.HOST_UI}), operations=None
+    )
+    limited = world.runtime.restricted(doorkeeper).clients
+    with pytest.raises(AccessDenied):
+        limited.rotate("owner")
+    assert clients.list_() == kept
+    assert entered(world.runtime, limited.rotate("desk").key).clients is not None
+    of_clients = world.runtime.restricted(Access(operations=frozenset({"clients.*"}))).clients
+    with pytest.raises(AccessDenied):
+        of_clients.rotate("desk")
+
+
 def test_a_rotated_key_stops_at_once_unless_an_overlap_is_given(world: World) -> None:
     clients = world.runtime.clients
     first = clients.create("desk").key

@@ -24,6 +24,7 @@ from muniment.ledger.ledger import Writer
 from muniment.memory.amendment import (
     CorrectItem,
 )
+from muniment.memory.candidate import ItemSource
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.item_changes import stream_of
@@ -50,6 +51,40 @@ def test_what_is_forgotten_is_gone_from_the_file_with_all_its_revisions(lasting:
     assert remember(lasting, id="i-1").reason == "forgotten"
     assert remember(lasting, turn=None).changed
     assert forget(lasting, ForgetTarget(item="i-1")).reason == "target_not_found"
+
+
+@pytest.mark.parametrize(("learned_from", "again_from"), [(None, "message"), ("message", None), ("message", "other")])
+def test_a_turn_is_the_same_whichever_of_its_messages_is_named(
+    learned_from: str | None, again_from: str | None, world: World
+) -> None:
+    world.with_turns(2)
+    turn = world.runtime.transcripts.replay(key_of(), View.HOST_UI).turns[0]
+    first, second = (message.id for message in turn.messages)
+    names = {None: None, "message": first, "other": second}
+    learned, again = (
+        [ItemSource(conversation=key_of(), turn=TurnId("turn-1"), message=names[each])]
+        for each in (learned_from, again_from)
+    )
+    remember(world, evidence=learned)
+    assert forget(world, HOME_CITY).accepted
+    assert remember(world, "Lives in OSLO!", evidence=again).reason == "forgotten"
+    elsewhere = ItemSource(conversation=key_of(), turn=TurnId("turn-2"))
+    assert remember(world, evidence=[*again, elsewhere]).changed
+
+
+def test_words_that_were_corrected_away_are_forgotten_with_their_item(world: World) -> None:
+    """The log has what an item said before, and so does its history."""
+    world.with_turns(1)
+    remember(world, id="i-1")
+    remember(world, "Works in Rome", topic="work", id="i-2")
+    amend(world, "i-1", CorrectItem(text="Lives in Bergen"))
+    amend(world, "i-1", CorrectItem(text="Lives in Rome"))
+    for words in ("oslo", "in Bergen", "rome lives"):
+        assert forget(world, ForgetTarget(words=words), dry_run=True).items == ["i-1"]
+    assert forget(world, ForgetTarget(words="oslo rome"), dry_run=True).items == []
+    token = forget(world, ForgetTarget(words="oslo"), dry_run=True).token
+    assert forget(world, ForgetTarget(words="oslo", token=token)).changed
+    assert texts(world, state=ItemFilter.ALL) == ["Works in Rome"]
 
 
 def test_only_what_is_named_is_forgotten(world: World) -> None:

@@ -421,3 +421,19 @@ def test_an_item_about_a_message_that_was_erased_alone_needs_a_review(world: Wor
     assert listed(world)[0].state is EvidenceState.STABLE_FACT
     world.runtime.lifecycle.erase(Scope(conversation=key_of().conversation, message=message), "asked", OPERATOR)
     assert listed(world)[0].state is EvidenceState.NEEDS_REVIEW
+
+
+def test_what_tells_a_turn_again_needs_every_message_of_it(world: World) -> None:
+    """A statement rests on what is left of a turn; a summary of it would tell what was erased."""
+    world.with_turns(2)
+    message = world.replay().turns[0].messages[0].id
+    world.runtime.lifecycle.erase(Scope(conversation=key_of().conversation, message=message), "asked", OPERATOR)
+    rests = [ItemSource(conversation=key_of(), turn=TurnId("turn-1"))]
+    remember(world, turn=2, id="i-1")
+    remember(world, "A day", turn=2, kind="summary", plane=MemoryPlane.SUMMARY, id="s-1")
+    assert amend(world, "i-1", SupersedeItem(text="Lives in Rome", evidence=rests)).changed
+    assert remember(world, "Walks", evidence=rests, topic="commute").changed
+    summary = remember(world, "A talk", evidence=rests, kind="summary", plane=MemoryPlane.SUMMARY, topic="talk")
+    assert summary.reason == "evidence_hidden"
+    with pytest.raises(InvalidInput):
+        amend(world, "s-1", SupersedeItem(text="Another day", evidence=rests))

@@ -320,6 +320,25 @@ def test_a_shared_fact_is_known_to_whom_its_audience_includes(world: World) -> N
     assert [item.id for item in everything] == ["all", "only"]
 
 
+@pytest.mark.parametrize("view", [View.RAW_OWNER, View.OPERATOR_AUDIT])
+def test_where_a_shared_fact_comes_from_is_the_business_of_its_owner(view: View, world: World) -> None:
+    """Others know what it says and that it changed: not from whom, why, of which turns, or what it said before."""
+    world.with_turns(1)
+    told = {"plane": MemoryPlane.SHARED_FACT, "id": "fact", "note": "REMARK", "origin": "ORIGIN.md"}
+    remember(world, "First words", 1, **told)
+    amend(world, "fact", CorrectItem(text="Second words"))
+    bob = world.runtime.restricted(Access(subject="bob"))
+    detail = bob.memory.show("fact", view)
+    assert detail.item is not None
+    assert (detail.item.evidence_count, detail.item.evidence, len(detail.revisions)) == (1, [], 1)
+    rows = bob.tables.query("SELECT * FROM items LEFT JOIN item_evidence USING (position)", view).rows
+    listed_for_bob = bob.memory.list_(BOB, view, ItemSelection(shared=True))
+    assert (len(rows), listed_for_bob.total) == (1, 1)
+    for hidden in ("REMARK", "ORIGIN", "First", "turn-1", "host", "asked"):
+        assert hidden not in f"{detail} {rows} {listed_for_bob}"
+    assert "ORIGIN" in f"{world.runtime.memory.show('fact', view)}"
+
+
 def test_an_id_beside_an_item_tells_nobody_of_one_that_is_hidden(world: World) -> None:
     world.with_turns(2)
     shared(world, "first")

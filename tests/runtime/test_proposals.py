@@ -213,3 +213,14 @@ def test_proposals_survive_a_reopening(tmp_path: Any) -> None:
     world = world.reopened()
     assert [each.item.id for each in proposals(world)] == [told.proposal]
     world.close()
+
+
+def test_what_was_forgotten_of_a_proposal_is_known_by_what_it_rests_on(world: World) -> None:
+    """What somebody vouches for later is a statement of its own; the same file is the same source."""
+    world.with_turns(1)
+    for origin in (None, "notes.md"):
+        told = propose(world, "Eats fish", turn=None, topic="food", origin=origin)
+        assert forget(world, ForgetTarget(item=told.proposal)).accepted
+    assert propose(world, "Eats fish", turn=None, topic="food", origin="notes.md").reason == "forgotten"
+    assert propose(world, "Eats fish", turn=None, topic="food", origin="other.md").changed
+    assert propose(world, "Eats meat", turn=None, topic="food").changed

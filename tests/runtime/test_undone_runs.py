@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from muniment.events.changes import Transition
 from muniment.events.identity import SubjectId
@@ -205,3 +206,32 @@ def test_a_caller_for_one_subject_undoes_what_is_its_own(world: World) -> None:
     assert (report.retired, report.conflicts) == (["i-2"], [])
     assert texts(world) == ["Lives in Rome"]
     assert world.runtime.memory.list_(SubjectId("bob"), View.RAW_OWNER).total == 0
+
+
+def test_what_is_told_again_after_an_undone_run_is_what_is_told(world: World) -> None:
+    """Whatever the run, or its turn, made of it; and undoing that leads back."""
+    world.with_turns(2)
+    run(world, id="i-1")
+    amend(world, "i-1", CorrectItem(text="Lives in Bergen"), run=RUN)
+    amend(world, "i-1", PinItem(), run=RUN)
+    undo(world)
+    before = listed(world, state=ItemFilter.ALL)
+    run(world, id="i-1", name="night-2", turn=2, confidence=0.7)
+    (item,) = listed(world)
+    assert (item.text, item.pinned, item.confidence) == ("Lives in Rome", False, 0.7)
+    assert [each.citation for each in item.evidence] == ["transcript:default/default/talk#turn=turn-2"]
+    world.masked(2)
+    assert [each.state for each in listed(world)] == ["needs_review"]
+    world.request(Transition.UNMASK, 2)
+    assert undo(world, "night-2").retired == ["i-1"]
+    assert listed(world, state=ItemFilter.ALL) == [replace(before[0], revision=4)]
+
+
+def test_a_caller_for_one_subject_does_not_learn_what_a_run_did_to_others(world: World) -> None:
+    world.with_turns(1)
+    run(world, id="i-1")
+    run(world, id="i-2", subject="bob", evidence=[], attested=True)
+    bob, zed = (world.runtime.restricted(Access(subject=SubjectId(name))).notebook for name in ("bob", "zed"))
+    unknown = zed.undo("never", "wrong", "zed")
+    assert zed.undo(RUN, "wrong", "zed") == replace(unknown, run=RUN)
+    assert (bob.undo(RUN, "wrong", "bob", dry_run=True).requests, undo(world, dry_run=True).requests) == (1, 2)

@@ -19,7 +19,7 @@ from muniment.events.memory_items import (
 )
 from muniment.memory.candidate import ItemAudience, ItemSource, Share
 from muniment.memory.fold import MemoryItem
-from muniment.memory.governance_rules import is_weak_procedure
+from muniment.memory.governance_rules import STATEMENTS, is_formatted, is_weak_procedure
 from muniment.memory.kinds import WHOLE
 from muniment.memory.likeness import normalised
 from muniment.memory.skills import DisableSkill, EditSkill, EnableSkill, RetireItem, SkillChange
@@ -123,6 +123,7 @@ class AmendRefusal(StrEnum):
     SOURCE_HIDDEN = "source_hidden"
     NEEDS_FEEDBACK = "needs_feedback"
     WEAK_SKILL = "weak_skill"
+    FORMATTED_DUMP = "formatted_dump"
 
 
 AnyChange = Amendment | SkillChange
@@ -200,19 +201,23 @@ def refusal_of(item: MemoryItem, amendment: AnyChange) -> AmendRefusal | None:
         return AmendRefusal.PRIVATE_TARGET
     if isinstance(amendment, SupersedeItem) and item.plane is MemoryPlane.TOOL_EXPERIENCE:
         return AmendRefusal.NEEDS_FEEDBACK
-    if item.plane is MemoryPlane.RUNTIME_SKILL and _makes_it_weak(amendment):
-        return AmendRefusal.WEAK_SKILL
+    if (flaw := _flaw_of_words(item.plane, amendment)) is not None:
+        return flaw
     if isinstance(amendment, SupersedeItem):
         return AmendRefusal.NOTHING_CHANGED if normalised(amendment.text) == normalised(item.text) else None
     revision = None if isinstance(amendment, RefreshItem) else revision_of(amendment, 0)
     return AmendRefusal.NOTHING_CHANGED if revision is not None and _is_idle(item, revision) else None
 
 
-def _makes_it_weak(amendment: AnyChange) -> bool:
-    """Tell whether a skill would have a procedure that is refused of a candidate."""
+def _flaw_of_words(plane: MemoryPlane, amendment: AnyChange) -> AmendRefusal | None:
+    """Return why new words are refused, as they are of a candidate: a skill without steps, a dump for a statement."""
     words = new_words(amendment)
     text = words.get("procedure", words.get("text"))
-    return text is not None and is_weak_procedure(text)
+    if text is None:
+        return None
+    if plane is MemoryPlane.RUNTIME_SKILL and is_weak_procedure(text):
+        return AmendRefusal.WEAK_SKILL
+    return AmendRefusal.FORMATTED_DUMP if plane in STATEMENTS and is_formatted(text) else None
 
 
 def _is_idle(item: MemoryItem, revision: Revision) -> bool:

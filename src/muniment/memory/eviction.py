@@ -2,7 +2,8 @@
 
 1. A pinned item is never evicted. Neither is a correction, as long as corrections take at most a tenth of the room.
 2. Of the others the one with the lowest confidence leaves; of those the one that was recorded first.
-3. What is to be remembered counts, too: if nothing there has a lower or the same confidence, it is what does not stay.
+3. What has expired takes no room.
+4. What is to be remembered counts, too: if nothing there has a lower or the same confidence, it is what does not stay.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ CORRECTIONS_SHARE = 10  # one part in ten of the room is kept for corrections
 def evicted(items: Iterable[MemoryItem], confidence: int, items_max: int) -> list[MemoryItem] | None:
     """Return the items that make room for one of a confidence, or None when that one does not stay.
 
-    `items` are those of its notebook that are in use.
+    `items` are those of its notebook that are in use and have not expired.
     """
     present = list(items)
     surplus = len(present) + 1 - items_max

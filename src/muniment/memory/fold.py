@@ -55,7 +55,8 @@ class MemoryItem(Struct, frozen=True, kw_only=True):
     """An item as it is: `number` in its notebook, `position` in the log, `revision` from 0.
 
     `text` is None where the words are destroyed. `retired` says why the item is out of use, None that it is in use.
-    `latest_evidence` is what a revision put in the place of the evidence that it was recorded with.
+    `latest_evidence` is what a revision put in the place of the evidence that it was recorded with, `corrected_ms` when
+    somebody last said it in other words.
     """
 
     subject: str
@@ -72,6 +73,7 @@ class MemoryItem(Struct, frozen=True, kw_only=True):
     stale: StaleHint = StaleHint.NONE
     pinned: bool = False
     confirmed_ms: int = 0
+    corrected_ms: int = 0
     revision: int = 0
     retired: Retirement | None = None
     successor: str | None = None
@@ -116,14 +118,27 @@ class MemoryItem(Struct, frozen=True, kw_only=True):
         is_offered = not self.disabled and self.plane is not MemoryPlane.TOOL_EXPERIENCE
         return self.is_active and is_offered and self.privacy in IN_PROMPTS
 
+    @property
+    def known_true_ms(self) -> int:
+        """When the item was last known to be true."""
+        return max(self.meta.observed_ms, self.confirmed_ms)
+
+    @property
+    def stated_ms(self) -> int:
+        """When what the item says was last observed, confirmed or corrected: what was observed before is older."""
+        return max(self.known_true_ms, self.corrected_ms)
+
     def age_days(self, now_ms: int) -> int:
         """Return how many days ago the item was last known to be true."""
-        return max(0, now_ms - max(self.meta.observed_ms, self.confirmed_ms)) // DAY_MS
+        return max(0, now_ms - self.known_true_ms) // DAY_MS
+
+    def has_expired(self, now_ms: int) -> bool:
+        """Tell whether an item has ended to be true at a time; one that is pinned outlives its expiry."""
+        return 0 < self.meta.expires_ms <= now_ms and not self.pinned
 
     def holds_at(self, now_ms: int) -> bool:
-        """Tell whether an item is in use at a time; one that is pinned outlives its expiry."""
-        is_over = 0 < self.meta.expires_ms <= now_ms and not self.pinned
-        return self.retired is None and not self.disabled and not is_over
+        """Tell whether an item is in use at a time."""
+        return self.retired is None and not self.disabled and not self.has_expired(now_ms)
 
 
 def folded(item: MemoryItem, changes: Iterable[ItemChange]) -> MemoryItem:
@@ -146,6 +161,8 @@ def folded(item: MemoryItem, changes: Iterable[ItemChange]) -> MemoryItem:
         told = {to: value for name, to in REVISED.items() if (value := getattr(body.revision, name)) is not None}
         if change.reason == RevisionAction.REFRESH:
             told["stale"] = StaleHint.NONE
+        if "text" in told:
+            told["corrected_ms"] = change.time_ms if change.reason in REWORDED else 0
         if item.text is None:
             told.pop("text", None)  # words that came after those that are destroyed are destroyed, too
         words = {name: value for name in _WORDS if (value := getattr(body.revision, name)) is not None}
@@ -180,6 +197,7 @@ REVISED = {
     "evidence": "latest_evidence",
 }
 _WORDS = ("topic", "title", "summary", "note")
+REWORDED = frozenset({RevisionAction.CORRECT, RevisionAction.EDIT})  # what says that a statement is to be another one
 
 
 def evidence_state(item: MemoryItem, now_ms: int, *, is_source_gone: bool) -> EvidenceState:

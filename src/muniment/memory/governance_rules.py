@@ -25,7 +25,7 @@ STATEMENTS = frozenset({MemoryPlane.LONG_TERM, MemoryPlane.SHARED_FACT})
 
 _STEP_END = re.compile("[.;!?](?:\\s|$)|[\u3002\uff1b\uff01\uff1f]")  # also as Chinese and Japanese write them
 _FORMATTED = re.compile(r"\s*(?:[|{}\[\]<>#]|[-*+]\s|\d+[.)]\s|```|~~~|\"[^\"]*\"\s*:)")
-_FENCE = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
+_FENCE = re.compile(r"^[^\S\n]*(?:```|~~~)", re.MULTILINE)
 
 
 class GovernanceRule(NamedTuple):

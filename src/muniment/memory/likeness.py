@@ -10,6 +10,8 @@ import re
 import unicodedata
 
 _WORD = re.compile(r"\w+")
+# words, a minus before a number, and other signs that say something: C and C++ are two, 5 and -5 are
+_SAID = re.compile(r"""\w+|(?<!\w)-(?=\d)|[^\w\s.,:;!?'"()\[\]\u2018\u2019\u201c\u201d\u2010-\u2015\u2026-]+""")
 
 
 def normalised(text: str) -> str:
@@ -23,8 +25,11 @@ def words_in(*texts: str | None) -> set[str]:
 
 
 def likeness(one: str, other: str) -> float:
-    """Return the share of the words of both texts that are in both (Jaccard), from 0 to 1; order does not count."""
-    words, others = words_in(one), words_in(other)
+    """Return the share of the words of both texts that are in both (Jaccard), from 0 to 1; order does not count.
+
+    Signs that say something count as words, those of sentences do not.
+    """
+    words, others = (set(_SAID.findall(normalised(text))) for text in (one, other))
     if not words | others:
         return float(normalised(one) == normalised(other))
     return len(words & others) / len(words | others)

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from muniment.events.memory_items import Audience, ItemContent, ItemMeta, ItemPrivacy, Retirement
+from muniment.events.memory_items import (
+    Audience,
+    ItemContent,
+    ItemMeta,
+    ItemPrivacy,
+    Retirement,
+    Revision,
+    StaleHint,
+)
 from muniment.events.references import SourceEvidence
 from muniment.memory.candidate import Candidate
 from muniment.memory.fold import MemoryItem
@@ -39,11 +47,13 @@ class MergeReason(StrEnum):
     OTHER_AUDIENCE = "audience_change"
     DISABLED = "disabled"
     NEWER = "newer_statement"
+    EXPIRED = "expired"
 
 
 class Incoming(Struct, frozen=True, kw_only=True):
-    """What of a candidate a merge looks at; `sources` is what it rests on (`rests_on`)."""
+    """What of a candidate a merge looks at, and when; `sources` is what it rests on (`rests_on`)."""
 
+    now_ms: int
     text: str
     observed_ms: int
     confidence: int
@@ -69,28 +79,33 @@ class MergeRule(NamedTuple):
 
 
 def sources_of(evidence: Iterable[SourceEvidence]) -> frozenset[tuple[str, ...]]:
-    """Return the turns and messages that evidence names."""
-    return frozenset((source.channel, source.conversation, source.turn, source.message or "") for source in evidence)
+    """Return the turns that evidence names; who names a message of a turn names the turn."""
+    return frozenset((source.channel, source.conversation, source.turn) for source in evidence)
 
 
 def rests_on(meta: ItemMeta) -> frozenset[tuple[str, ...]]:
-    """Return what an item was learned from: turns and messages, and a file or the like outside of the log."""
+    """Return what an item was learned from: turns, and a file or the like outside of the log."""
     origin = frozenset[tuple[str, ...]]() if meta.entry.origin is None else frozenset({(ORIGIN, meta.entry.origin)})
     return sources_of(meta.evidence) | origin
 
 
-def _was_forgotten(incoming: Incoming, item: MemoryItem) -> bool:
-    """Tell whether the item was forgotten, and the candidate rests on nothing that it did not rest on.
+def was_forgotten(item: MemoryItem, sources: frozenset[tuple[str, ...]]) -> bool:
+    """Tell whether an item was forgotten, and what rests on these sources rests on nothing that it did not rest on.
 
     What somebody attests later, without evidence, is a statement of its own.
     """
     rested = rests_on(item.meta) | sources_of(item.evidence)
-    return item.retired is Retirement.FORGOTTEN and bool(incoming.sources) and incoming.sources <= rested
+    return item.retired is Retirement.FORGOTTEN and bool(sources) and sources <= rested
 
 
-def says_the_same(incoming: Incoming, item: MemoryItem) -> bool:
+def says_the_same(text: str, item: MemoryItem) -> bool:
     """Tell whether an item has the same text, apart from case and blanks."""
-    return item.text is not None and normalised(incoming.text) == normalised(item.text)
+    return item.text is not None and normalised(text) == normalised(item.text)
+
+
+def _has_expired(incoming: Incoming, item: MemoryItem) -> bool:
+    """Tell whether nobody is shown the item any more; nothing takes the place of a disabled one."""
+    return item.has_expired(incoming.now_ms) and not item.disabled
 
 
 def _has_the_same_words(incoming: Incoming, item: MemoryItem) -> bool:
@@ -100,11 +115,10 @@ def _has_the_same_words(incoming: Incoming, item: MemoryItem) -> bool:
 # In this order (LT-08, WC-05); nothing applies: the candidate takes the place of the item.
 MERGE_RULES: tuple[MergeRule, ...] = (
     MergeRule(lambda _, item: not item.is_active, MergeOutcome.RECORDED, MergeReason.FREE_SLOT),
-    MergeRule(says_the_same, MergeOutcome.DUPLICATE, MergeReason.SAME_TEXT),
+    MergeRule(_has_expired, MergeOutcome.SUPERSEDES, MergeReason.EXPIRED),
+    MergeRule(lambda incoming, item: says_the_same(incoming.text, item), MergeOutcome.DUPLICATE, MergeReason.SAME_TEXT),
     MergeRule(_has_the_same_words, MergeOutcome.DUPLICATE, MergeReason.SAME_WORDS),
-    MergeRule(
-        lambda incoming, item: incoming.observed_ms < item.meta.observed_ms, MergeOutcome.REFUSED, MergeReason.OLDER
-    ),
+    MergeRule(lambda incoming, item: incoming.observed_ms < item.stated_ms, MergeOutcome.REFUSED, MergeReason.OLDER),
     MergeRule(
         lambda incoming, item: incoming.confidence < item.confidence, MergeOutcome.REFUSED, MergeReason.LESS_CONFIDENT
     ),
@@ -128,6 +142,22 @@ def is_repeat(item: MemoryItem, candidate: Candidate, meta: ItemMeta, content: I
     return said is None or (is_same_topic and normalised(said.text) == normalised(content.text))
 
 
+def told_again(item: MemoryItem, meta: ItemMeta, content: ItemContent) -> Revision | None:
+    """Return what makes of an item one that was told like this, or None where it is that."""
+    told: dict[str, Any] = {
+        "text": content.text,
+        "confidence": meta.confidence,
+        "privacy": meta.privacy,
+        "scope": meta.scope,
+        "stale": StaleHint.NONE,
+        "pinned": meta.pinned,
+        "audience": meta.entry.audience,
+        "evidence": meta.evidence,
+    }
+    differing = {name: value for name, value in told.items() if getattr(item, name) != value}
+    return Revision(**differing) if differing else None
+
+
 def in_use(history: Iterable[MemoryItem]) -> MemoryItem | None:
     """Return the item of a slot that is in use, if there is one."""
     return next((item for item in history if item.is_active), None)
@@ -140,7 +170,7 @@ def merged(incoming: Incoming, slot: Iterable[MemoryItem]) -> Merge:
         return Merge(MergeOutcome.RECORDED, MergeReason.FREE_SLOT, 0.0)
     present = in_use(history) or history[0]
     alike = 0.0 if present.text is None else likeness(incoming.text, present.text)
-    if any(_was_forgotten(incoming, item) for item in history):
+    if any(was_forgotten(item, incoming.sources) for item in history):
         return Merge(MergeOutcome.REFUSED, MergeReason.FORGOTTEN, alike)
     for rule in MERGE_RULES:
         if rule.applies(incoming, present):

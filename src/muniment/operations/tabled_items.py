@@ -43,7 +43,7 @@ def memory_rows(space: Space, view: View, access: Access, reader: Reader) -> Ite
             if item.text is not None and _is_listed(item, view, to):
                 shown = shower.shown(item)
                 yield _item(shown)
-                if view in SHOWS_EVIDENCE:
+                if view in SHOWS_EVIDENCE and shower.is_owner(item):
                     yield from _evidence(item, shown)
 
 

@@ -78,7 +78,7 @@ PROJECTIONS: dict[str, Projection] = {
     "catalogue": Projection(5, _catalogue),
     "changes": Projection(3, _changes),
     "links": Projection(2, _links),
-    "memory": Projection(2, _memory),
+    "memory": Projection(3, _memory),
     "search": Projection(3, _search),
 }
 

@@ -43,7 +43,7 @@ def item_documents(item: MemoryItem, view: View, detection: ViewDetection) -> li
         message=0,
         role=Role.SYSTEM,
         speaker="",
-        time_ms=max(item.meta.observed_ms, item.confirmed_ms),
+        time_ms=item.known_true_ms,
         text="\n".join([marked_text(text, detectors) for text in texts if text]),
         partition=item_partition(item, is_hidden=is_hidden),
         until_ms=0 if item.pinned else item.meta.expires_ms,

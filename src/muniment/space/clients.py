@@ -16,8 +16,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from muniment.crypto.client_key import fingerprint_of, is_client_key, new_client_key
-from muniment.errors import ClientExists, ClientMissing, NotAuthenticated
+from muniment.errors import AccessDenied, ClientExists, ClientMissing, NotAuthenticated
 from muniment.events.identity import SpaceName
+from muniment.governance.access import Access
 from muniment.governance.client_scope import ClientScope
 from muniment.space.open_store import OpenStore
 from muniment.space.operational_records import RecordKind
@@ -82,12 +83,19 @@ class Clients:
         self._lead(key, name)
         return made, key
 
-    def rotate(self, name: str, space: SpaceName, until_ms: int | None, *, overlap_ms: int = 0) -> tuple[Client, str]:
-        """Return a client with a new key; the former one stops at once, or after an overlap. Raises `ClientMissing`."""
+    def rotate(
+        self, name: str, space: SpaceName, until_ms: int | None, *, within: Access, overlap_ms: int = 0
+    ) -> tuple[Client, str]:
+        """Return a client with a new key; the former one stops at once, or after an overlap.
+
+        Raises `ClientMissing`, and `AccessDenied` for a client that may do more than `within`: who rotates has the key.
+        """
         issued, key = self._issued(until_ms)
         end_ms = issued.issued_ms + overlap_ms
 
         def rotated(client: Client) -> Client:
+            if not within.covers(client.scope.access()):
+                raise AccessDenied(at="scope")
             former = client.keys[-1]
             until_ms = min(end_ms, former.until_ms or end_ms)
             kept = [replace(former, until_ms=until_ms)] if until_ms > issued.issued_ms else []

@@ -129,14 +129,16 @@ class ClientGroup(Group):
     ) -> ClientKeyIssued:
         """Give a client a new key and show it, once; the old key stops at once unless an overlap is given.
 
-        An overlap is at most 30 days, and a second rotation ends it. Raises `client.missing`, `request.invalid` and
+        An overlap is at most 30 days, and a second rotation ends it. A client that may do more than the caller keeps
+        its key. Raises `client.missing`, `request.invalid` and
         `access.denied`.
         """
         if not 0 <= overlap_ms <= OVERLAP_MS_MAX:
             raise InvalidInput(at="overlap_ms", problem="out_of_range", limit=OVERLAP_MS_MAX, found=overlap_ms)
         self._check_until(until_ms)
         clients, space = Clients(self._session.store), self._session.space.name
-        rotated, key = clients.rotate(client, space, until_ms, overlap_ms=overlap_ms)
+        within = self._session.access
+        rotated, key = clients.rotate(client, space, until_ms, within=within, overlap_ms=overlap_ms)
         return _issued(rotated, key)
 
     @operation(Effect.ADMIN, family=Family.STORE, request="RevokeClientRequest")

@@ -30,7 +30,7 @@ from muniment.operations.memory.successors import prepared_successor, require_sh
 
 def amend(session: Session, asked: AskedAmendment, *, dry_run: bool) -> AmendReport:
     """Change an item, or say why nothing changes."""
-    space, prepared = session.space, None
+    space = session.space
     with space.ledger.reader() as reader:
         item = space.notebooks.item(reader, asked.item)
         if item is None or not owned_by(session, item):
@@ -39,11 +39,8 @@ def amend(session: Session, asked: AskedAmendment, *, dry_run: bool) -> AmendRep
         refusal = _refusal(session, reader, item, asked)
         if refusal is not None or dry_run:
             return _report(asked, item, refusal, dry_run=dry_run)
-        if isinstance(asked.amendment, SupersedeItem):
-            writing = _writing(asked)
-            prepared = prepared_successor(session, reader, item, asked.amendment, writing)
-        retirement = _retirement(session, reader, item, asked)
-    return space.ledger.transact(lambda writer: _append(session, writer, asked, prepared or retirement))
+        prepared = _prepared(session, reader, item, asked)
+    return space.ledger.transact(lambda writer: _append(session, writer, asked, item, prepared))
 
 
 def _writing(asked: AskedAmendment) -> Writing:
@@ -63,6 +60,15 @@ def _refusal(session: Session, reader: Reader, item: MemoryItem, asked: AskedAme
     notebooks = session.space.notebooks
     taken = any(other.is_active for other in notebooks.in_slot(reader, notebooks.slot_of(item)))
     return AmendRefusal.SLOT_TAKEN if taken else None
+
+
+def _prepared(
+    session: Session, reader: Reader, item: MemoryItem, asked: AskedAmendment
+) -> PreparedItem | ItemRetired | None:
+    """Return what is recorded where an item gives way to another one, goes out of use or comes back."""
+    if isinstance(asked.amendment, SupersedeItem):
+        return prepared_successor(session, reader, item, asked.amendment, _writing(asked))
+    return _retirement(session, reader, item, asked)
 
 
 def _retirement(session: Session, reader: Reader, item: MemoryItem, asked: AskedAmendment) -> ItemRetired | None:
@@ -87,7 +93,11 @@ def _retirement(session: Session, reader: Reader, item: MemoryItem, asked: Asked
 
 
 def _append(
-    session: Session, writer: Writer, asked: AskedAmendment, prepared: PreparedItem | ItemRetired | None
+    session: Session,
+    writer: Writer,
+    asked: AskedAmendment,
+    before: MemoryItem,
+    prepared: PreparedItem | ItemRetired | None,
 ) -> AmendReport:
     """Judge again, since others may have changed the item meanwhile, and append."""
     space = session.space
@@ -97,6 +107,9 @@ def _append(
     if refusal is not None:
         return _report(asked, item, refusal)
     if isinstance(prepared, PreparedItem):
+        if item != before:  # the successor has the privacy and the audience that the item has now
+            assert isinstance(asked.amendment, SupersedeItem), "nothing else has a successor"
+            prepared = prepared_successor(session, writer.tx, item, asked.amendment, _writing(asked))
         require_shown(prepared, space, writer.tx)
         history = space.notebooks.in_slot(writer.tx, prepared.slot)
         position = record_item(space, writer, prepared, asked.request.reason, _writing(asked), history)

@@ -35,6 +35,7 @@ class CandidateDecisions:
         self._is_prepared_here = is_prepared_here
         self._space = space
         self._reader = reader
+        self._now_ms = now_ms
         self._policies = in_force(space.notebooks.policies(reader), now_ms)
 
     def about(self, prepared: PreparedItem | Undecided) -> RememberedCandidate:
@@ -54,7 +55,7 @@ class CandidateDecisions:
         told = prepared.candidate
         history = self.histories[prepared.slot] = notebooks.in_slot(self._reader, prepared.slot)
         history = history + notebooks.forgotten_from(self._reader, told.subject, told.plane, prepared.meta)
-        merge = merged(prepared.incoming, history)
+        merge = merged(prepared.incoming(self._now_ms), history)
         decided = _merged(merge, history)
         return self._with_room(prepared, decided) if merge.outcome is MergeOutcome.RECORDED else decided
 
@@ -93,7 +94,8 @@ class CandidateDecisions:
         head = None if limit is None else space.notebooks.head(self._reader, given.subject, given.plane)
         if limit is None or head is None:
             return decided
-        present = [item for item in space.notebooks.items(self._reader, head) if item.is_active]
+        items = space.notebooks.items(self._reader, head)
+        present = [item for item in items if item.is_active and not item.has_expired(self._now_ms)]
         leaving = evicted(present, prepared.meta.confidence, limit)
         if leaving is None:
             return RememberedCandidate(decision=Ruling.REFUSE, reason=NOTEBOOK_FULL, changed=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -12,9 +13,10 @@ from muniment.errors import InvalidInput
 from muniment.events.identity import DEFAULT_CHANNEL, Channel, ConversationId, TurnId, check_name
 from muniment.events.memory_items import ItemKind, MemoryPlane
 from muniment.log.port import Reader
-from muniment.memory.fold import MemoryItem
+from muniment.memory.fold import MemoryItem, folded
 from muniment.memory.kinds import NAMED_PLANES, kind_named
 from muniment.memory.likeness import words_in
+from muniment.operations.memory.kept_words import kept_words
 from muniment.operations.memory.selection import ItemFilter, ItemSelection, items_of
 from muniment.projections.notebooks import ItemGroup
 
@@ -32,9 +34,9 @@ class ForgetTarget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """What to forget: exactly one of `item`, `topic`, `turn` and `words`.
 
     `item`: one item. `topic` with `kind`: everything that is, or was, said in that slot of the plane; the slot of a
-    skill is its name, which is given instead of the topic. `turn` with
-    `conversation`: the one item of the planes `long_term` and `shared_fact` that rests on the turn; several are listed,
-    and none is guessed. `words`: every item that has all of them, which takes the `token` of a dry run.
+    skill is its name, which is given instead of the topic. `turn` with `conversation`: the one item of the planes
+    `long_term` and `shared_fact` that rests on the turn; several are listed, and none is guessed. `words`: every item
+    that has all of them, or had them before it was changed, which takes the `token` of a dry run.
     """
 
     item: Annotated[str | None, Meta(description="Id of an item.")] = None
@@ -46,7 +48,7 @@ class ForgetTarget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     channel: Annotated[
         Channel | None, Meta(description="Channel of the conversation. Without it: the default channel.")
     ] = None
-    words: Annotated[str | None, Meta(description="Every item that has all these words.")] = None
+    words: Annotated[str | None, Meta(description="Every item that has, or had, all these words.")] = None
     token: Annotated[str | None, Meta(description="Token of a dry run with the same words.")] = None
 
     def check(self) -> None:
@@ -84,7 +86,7 @@ def items_meant(session: Session, reader: Reader, subject: str, target: ForgetTa
         words = words_in(target.words)
         if not words:
             raise InvalidInput(at="target.words", problem="empty")
-        yield from (item for item in _all(session, reader, subject, ()) if words <= _words(item))
+        yield from (item for item in _all(session, reader, subject, ()) if _ever_said(session, reader, item, words))
 
 
 def proposals_behind(
@@ -110,13 +112,24 @@ def _slot(session: Session, subject: str, target: ForgetTarget, topic: str) -> b
     kind = kind_named(target.kind or "")
     if kind is None:
         raise InvalidInput(at="target.kind", problem="unknown_word", choices=[*ItemKind])
-    name = topic if target.plane in NAMED_PLANES else None
-    return session.space.notebooks.slot_name(ItemGroup(subject, target.plane, kind), topic, name)
+    name, kept = topic if target.plane in NAMED_PLANES else None, kept_words(session.space, subject)(topic)
+    return session.space.notebooks.slot_name(ItemGroup(subject, target.plane, kind), kept, name)
 
 
 def _all(session: Session, reader: Reader, subject: str, planes: tuple[MemoryPlane, ...]) -> Iterator[MemoryItem]:
     selection = ItemSelection(planes=list(planes), state=ItemFilter.ALL)
     return items_of(session.space, reader, subject, selection)
+
+
+def _ever_said(session: Session, reader: Reader, item: MemoryItem, words: set[str]) -> bool:
+    """Tell whether an item has all of some words, or had them before it was changed: those are in the log, too."""
+    if not item.revision or words <= _words(item):
+        return words <= _words(item)
+    recorded, changes = session.space.notebooks.history_at(reader, item.position)
+    return any(
+        words <= _words(then)
+        for then in accumulate(changes, lambda one, change: folded(one, [change]), initial=recorded)
+    )
 
 
 def _words(item: MemoryItem) -> set[str]:

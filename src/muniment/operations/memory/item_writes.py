@@ -52,9 +52,7 @@ def record_item(
 
     `history` are the items of the slot, the newest first.
     """
-    positions: Positions = {}
-    for derivation in prepared.derivations:
-        append_derivation(space, writer, derivation, positions)
+    record_links(space, writer, prepared)
     subject, plane = prepared.candidate.subject, prepared.candidate.plane
     stream, position = record_entry(
         space, writer, UnrecordedEntry(subject, plane, prepared.meta, prepared.content), writing
@@ -68,6 +66,13 @@ def record_item(
         body = ItemRetired(request=request, cause=Retirement.SUPERSEDED, successor=prepared.meta.item, run=writing.run)
         retire_item(writer, former, body)
     return position
+
+
+def record_links(space: Space, writer: Writer, prepared: PreparedItem) -> None:
+    """Append the links from an item to the turns that it rests on."""
+    positions: Positions = {}
+    for derivation in prepared.derivations:
+        append_derivation(space, writer, derivation, positions)
 
 
 def record_entry(space: Space, writer: Writer, entry: UnrecordedEntry, writing: Writing) -> tuple[int, int]:

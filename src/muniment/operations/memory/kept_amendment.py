@@ -6,10 +6,10 @@ from msgspec.structs import replace
 
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, LimitExceeded
-from muniment.governance.detection.parts import marked_text
 from muniment.memory.amendment import AnyChange, ChangeItemAudience, new_words
 from muniment.memory.fold import MemoryItem
 from muniment.operations.memory.candidate_checks import check_audience
+from muniment.operations.memory.kept_words import kept_words
 
 
 def kept_amendment(session: Session, item: MemoryItem, amendment: AnyChange) -> AnyChange:
@@ -23,5 +23,5 @@ def kept_amendment(session: Session, item: MemoryItem, amendment: AnyChange) -> 
     size = sum(len(text.encode()) for text in words.values())
     if size > limit:
         raise LimitExceeded(at="amendment", problem="too_large", limit=limit, found=size)
-    detectors = session.space.detection.before_commit.detectors_beside(frozenset({item.subject}))
-    return replace(amendment, **{name: marked_text(text, detectors) for name, text in words.items()})
+    marked = kept_words(session.space, item.subject)
+    return replace(amendment, **{name: marked(text) for name, text in words.items()})

@@ -12,7 +12,7 @@ from muniment.errors import UnknownPlace
 from muniment.events.identity import SubjectId, check_name
 from muniment.events.memory_items import ItemRetired, ItemRevised
 from muniment.governance.covered_turns import CoveredTurns
-from muniment.governance.item_visibility import SHOWS_EVIDENCE, SHOWS_STATEMENTS, hides_item
+from muniment.governance.item_visibility import SHOWS_STATEMENTS, hides_item
 from muniment.governance.views import Reason, View
 from muniment.log.port import Reader
 from muniment.memory.fold import ItemChange, MemoryItem
@@ -44,7 +44,8 @@ class ListedItems(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class ItemRevision(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One thing that happened to an item: what and when, and where a correction changed the text, both texts.
 
-    Views that show where something came from also show at whose request and why.
+    Views that show where something came from also show at whose request and why. Of an item of somebody else nothing is
+    told but what happened and when.
     """
 
     action: str
@@ -120,7 +121,7 @@ def changes_of(session: Session, reader: Reader, item: MemoryItem, as_of_ms: int
 def history_of(shower: ItemShower, item: MemoryItem, changes: Iterable[ItemChange]) -> Iterator[ItemRevision]:
     """Yield what happened to an item, as the view shows it."""
     assert item.content is not None, "an item that is shown has words"
-    tells_words, tells_origin = shower.view in SHOWS_STATEMENTS, shower.view in SHOWS_EVIDENCE
+    tells_words = shower.view in SHOWS_STATEMENTS and shower.is_owner(item)
     former = item.content.text
     for change in changes:
         body, request = change.body, change.body.request
@@ -131,7 +132,7 @@ def history_of(shower: ItemShower, item: MemoryItem, changes: Iterable[ItemChang
             time_ms=change.time_ms,
             successor=shower.known(body.successor) if isinstance(body, ItemRetired) else None,
         )
-        if tells_origin:
+        if shower.tells_origin(item):
             reason = shower.text(request.reason, item.subject)
             revision = replace(revision, requester=request.requester, reason=reason)
         if tells_words and text is not None and not shower.hides_words(item):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from muniment.events.memory_items import ItemContent, ItemKind, ItemMeta, NamedSlot, NotebookEntry
-from muniment.governance.detection.parts import marked_text
 from muniment.log.port import Reader
 from muniment.memory.candidate import Candidate, Ruling, RulingReason, ruling
 from muniment.memory.fold import MemoryItem
@@ -14,6 +13,7 @@ from muniment.memory.kinds import WHOLE, kind_named
 from muniment.memory.merging import Incoming, is_repeat, rests_on
 from muniment.memory.policies import Statement
 from muniment.operations.memory.item_sources import Derived, derived_from
+from muniment.operations.memory.kept_words import kept_words
 from muniment.operations.memory.source_phases import SourcePhases, is_gone
 from muniment.operations.provenance.derivations import PreparedDerivation
 from muniment.projections.notebooks import ItemGroup
@@ -64,15 +64,20 @@ class PreparedItem(NamedTuple):
         return not sources.hides(self.candidate.plane, (link.body.source for link in self.derivations))
 
     @property
-    def incoming(self) -> Incoming:
-        """What a merge looks at."""
+    def sources(self) -> frozenset[tuple[str, ...]]:
+        """What it was learned from."""
+        return rests_on(self.meta)
+
+    def incoming(self, now_ms: int) -> Incoming:
+        """Return what a merge looks at."""
         return Incoming(
+            now_ms=now_ms,
             text=self.content.text,
             observed_ms=self.meta.observed_ms,
             confidence=self.meta.confidence,
             privacy=self.meta.privacy,
             audience=self.meta.entry.audience,
-            sources=rests_on(self.meta),
+            sources=self.sources,
         )
 
     @property
@@ -106,17 +111,17 @@ def prepared_item(
     named = observed if candidate.name is None else NamedSlot(name=candidate.name)
     item = candidate.id or space.sources.ids.new_id()
     whose = Derived(item, candidate.plane, candidate.subject, is_new=candidate.id is None)
-    derivations = [
+    links = [
         derived_from(session, reader, whose, source, f"{at}.evidence[{number}]", writing.now_ms)
         for number, source in enumerate(candidate.evidence)
     ]
+    derivations = list({link.body.source: link for link in links}.values())
+    content, group = _content(space, candidate), ItemGroup(candidate.subject, candidate.plane, kind)
     return PreparedItem(
         candidate=candidate,
-        slot=space.notebooks.slot_name(
-            ItemGroup(candidate.subject, candidate.plane, kind), candidate.topic, None if named is None else named.name
-        ),
+        slot=space.notebooks.slot_name(group, content.topic, None if named is None else named.name),
         meta=_meta(whose, candidate, kind, derivations, writing, named),
-        content=_content(space, candidate),
+        content=content,
         derivations=derivations,
     )
 
@@ -150,11 +155,7 @@ def _meta(
 
 def _content(space: Space, candidate: Candidate) -> ItemContent:
     """Return what a candidate says, with markers where the store replaces something before commits."""
-    detectors = space.detection.before_commit.detectors_beside(frozenset({candidate.subject}))
-
-    def marked(word: str) -> str:
-        return marked_text(word, detectors)
-
+    marked = kept_words(space, candidate.subject)
     return ItemContent(
         topic=marked(candidate.topic),
         text=marked(candidate.text),

@@ -16,15 +16,15 @@ from msgspec.structs import replace
 from muniment.declaration.session import Session
 from muniment.events.changes import LifecycleRequest
 from muniment.events.identity import check_given
-from muniment.events.memory_items import ItemRetired, Retirement
+from muniment.events.memory_items import ItemRetired, ItemRevised, Retirement, RevisionAction
 from muniment.ledger.ledger import Writer
 from muniment.memory.candidate import Candidate
 from muniment.memory.fold import MemoryItem
-from muniment.memory.merging import in_use
+from muniment.memory.merging import in_use, told_again
 from muniment.operations.memory.candidate_checks import check_candidates
 from muniment.operations.memory.candidate_decisions import CandidateDecisions
-from muniment.operations.memory.item_changes import retire_item
-from muniment.operations.memory.item_writes import ItemsOfRun, record_item, record_run
+from muniment.operations.memory.item_changes import retire_item, revise_item
+from muniment.operations.memory.item_writes import ItemsOfRun, record_item, record_links, record_run
 from muniment.operations.memory.prepared_items import (
     PreparedItem,
     Undecided,
@@ -123,7 +123,10 @@ def _recorded(
 def _again(
     space: Space, writer: Writer, prepared: PreparedItem, request: LifecycleRequest, writing: Writing
 ) -> int | None:
-    """Use an item again that was recorded under the same id, in a run that was undone; None where there is none."""
+    """Use an item again that was recorded under the same id, in a run that was undone; None where there is none.
+
+    It says what is told now, for whom and from where that is told now.
+    """
     item = space.notebooks.item(writer.tx, prepared.meta.item)
     if item is None:
         return None
@@ -134,6 +137,11 @@ def _again(
             former,
             ItemRetired(request=request, cause=Retirement.SUPERSEDED, successor=item.id, run=writing.run),
         )
+    revision = told_again(item, prepared.meta, prepared.content)
+    if revision is not None:
+        record_links(space, writer, prepared)
+        body = ItemRevised(revision=revision, request=request, run=writing.run)
+        revise_item(writer, item, RevisionAction.CONFIRM, body)
     return retire_item(writer, item, ItemRetired(request=request, cause=Retirement.RESTORED, run=writing.run))
 
 

@@ -44,8 +44,8 @@ class ShownItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A memory item as a view shows it; `withheld` says why its words are missing.
 
     `confidence` and `importance` are from 0 to 1, `band` is the confidence in words, `state` how far a reader may rely
-    on it. `revision` counts its revisions. `evidence` is listed for views that show where something came from, the
-    others have `evidence_count` alone.
+    on it. `revision` counts its revisions. `evidence` is listed for views that show where something came from, as are
+    `writer`, `origin`, `audience` and `note`, to whoever owns the item; all others have `evidence_count` alone.
     """
 
     id: str
@@ -105,7 +105,7 @@ class ItemShower:
     def shown(self, item: MemoryItem) -> ShownItem:
         """Return an item as the view shows it."""
         meta, phases = item.meta, self.sources.left(item)
-        tells_origin, owns = self.view in SHOWS_EVIDENCE, self.is_owner(item)
+        tells_origin = self.tells_origin(item)
         words = self._words(item, phases)
         return ShownItem(
             id=item.id,
@@ -143,18 +143,25 @@ class ItemShower:
             retired=item.retired,
             successor=self.known(item.successor),
             writer=meta.writer if tells_origin else None,
-            audience=item.audience if tells_origin and item.audience != ALL and owns else None,
+            audience=item.audience if tells_origin and item.audience != ALL else None,
             origin=meta.entry.origin if tells_origin else None,
             evidence=[
                 ShownEvidence(citation=citation(source), phase=phase)
                 for source, phase in zip(item.evidence, phases, strict=True)
-                if tells_origin and owns
+                if tells_origin
             ],
         )
 
     def is_owner(self, item: MemoryItem) -> bool:
         """Tell whether an item is one of whom it is shown to."""
         return self._to in {None, item.subject}
+
+    def tells_origin(self, item: MemoryItem) -> bool:
+        """Tell whether the view shows who wrote an item, when somebody asked for what, and what it rests on.
+
+        To others than its owner that is shown in no view: where something shared was said is the owner's business.
+        """
+        return self.view in SHOWS_EVIDENCE and self.is_owner(item)
 
     def text(self, words: str, subject: str) -> str:
         """Return words with markers in the place of what the view detects."""

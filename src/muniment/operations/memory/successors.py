@@ -12,6 +12,7 @@ from muniment.operations.memory.candidate_checks import check_candidate
 from muniment.operations.memory.prepared_items import (
     EVIDENCE_HIDDEN,
     PreparedItem,
+    Undecided,
     Writing,
     prepared_item,
 )
@@ -45,7 +46,8 @@ def prepared_successor(
     )
     check_candidate(session, candidate, "amendment")
     prepared = prepared_item(session, reader, candidate, writing, "amendment")
-    assert isinstance(prepared, PreparedItem), "it is attested, judged, and of a kind that is there"
+    if isinstance(prepared, Undecided):
+        raise InvalidInput(at="amendment", problem=prepared.reason)
     require_shown(prepared, session.space, reader)
     if session.space.notebooks.item(reader, prepared.meta.item) is not None:
         raise Conflict(at="id", problem="taken")

@@ -15,15 +15,15 @@ from msgspec.structs import replace
 from muniment.declaration.session import Session
 from muniment.errors import Conflict
 from muniment.events.memory_items import EntryRole, Retirement
-from muniment.governance.detection.parts import marked_text
 from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
 from muniment.memory.candidate import ACCEPTED, Candidate, Ruling
 from muniment.memory.fold import MemoryItem
-from muniment.memory.merging import MergeReason, says_the_same, sources_of
+from muniment.memory.merging import MergeReason, says_the_same, was_forgotten
 from muniment.operations.memory.candidate_checks import check_candidates
 from muniment.operations.memory.candidate_decisions import CandidateDecisions
 from muniment.operations.memory.item_writes import UnrecordedEntry, record_entry
+from muniment.operations.memory.kept_words import kept_words
 from muniment.operations.memory.prepared_items import PreparedItem, Undecided, Writing, prepared_item
 from muniment.operations.not_done import AnsweredRequest
 from muniment.space.space import Space
@@ -106,10 +106,10 @@ def _judged(
     if isinstance(prepared, Undecided) or not decided.would_change:
         return told if decided.decision is not Ruling.ACCEPT else replace(told, decision=Ruling.REFUSE)
     for there in proposals_of_slot(space, reader, prepared):
-        if there.retired is Retirement.FORGOTTEN and prepared.incoming.sources <= sources_of(there.meta.evidence):
+        if was_forgotten(there, prepared.sources):
             reason = MergeReason.FORGOTTEN.value
             return ProposedCandidate(changed=False, decision=Ruling.REFUSE, reason=reason)
-        if there.retired is Retirement.PROPOSED and says_the_same(prepared.incoming, there):
+        if there.retired is Retirement.PROPOSED and says_the_same(prepared.content.text, there):
             return _already(there)
     return told
 
@@ -148,13 +148,12 @@ def _recorded(
     if isinstance(prepared, Undecided) or judged.decision is not Ruling.ACCEPT or judged.proposal is not None:
         return judged
     (rationale, writing), given = told, prepared.candidate
-    detectors = space.detection.before_commit.detectors_beside(frozenset({given.subject}))
     marked = replace(prepared.meta.entry, role=EntryRole.PROPOSAL, slot=prepared.slot.hex())
     entry = UnrecordedEntry(
         given.subject,
         given.plane,
         replace(prepared.meta, entry=marked),
-        replace(prepared.content, rationale=marked_text(rationale, detectors)),
+        replace(prepared.content, rationale=kept_words(space, given.subject)(rationale)),
     )
     _, position = record_entry(space, writer, entry, writing)
     return replace(judged, changed=True, proposal=prepared.meta.item, position=position)

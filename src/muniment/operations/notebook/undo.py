@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from muniment.declaration.session import Session
 from muniment.events.changes import LifecycleRequest
+from muniment.events.memory_governance import RunRecorded
 from muniment.events.memory_items import ItemRetired, ItemRevised, Retirement, RevisionAction
 from muniment.ledger.ledger import Writer
 from muniment.log.port import Reader
@@ -35,6 +36,7 @@ class UndoConflict(Struct, frozen=True, kw_only=True):
 class UndoReport(AnsweredRequest, frozen=True, kw_only=True, omit_defaults=False):
     """What became of what a run did. `requests` counts what is on record of the run: 0 for an unknown one.
 
+    For a caller whose access is for one subject only requests count that did something to memory of that subject.
     `retired` are the ids of items that went out of use, `restored` of those that are in use again, `reverted` of those
     that say again what they said. `conflicts` are left alone.
     """
@@ -82,13 +84,14 @@ def _planned(session: Session, reader: Reader, run: str, *, dry_run: bool) -> tu
     """Return what there is to take back in this state of the log, in its order."""
     space = session.space
     requests = space.notebooks.requests_of_run(reader, run)
-    names = dict.fromkeys(item for each in requests for item in (*each.recorded, *each.retired, *each.revised))
+    names = dict.fromkeys(item for each in requests for item in _items_of(each))
+    histories = {name: space.notebooks.history(reader, name) for name in names}
+    owned = {name: history for name, history in histories.items() if history and owned_by(session, history[0])}
+    if session.access.subject is not None:
+        requests = [each for each in requests if not owned.keys().isdisjoint(_items_of(each))]
     steps: list[ToUndo] = []
     conflicts: list[UndoConflict] = []
-    for name in names:
-        history = space.notebooks.history(reader, name)
-        if history is None or not owned_by(session, history[0]):
-            continue
+    for name, history in owned.items():
         told = undoing(*history, run)
         if isinstance(told, UndoObstacle):
             conflicts.append(UndoConflict(item=name, reason=told))
@@ -106,6 +109,10 @@ def _planned(session: Session, reader: Reader, run: str, *, dry_run: bool) -> tu
         conflicts=conflicts + obstacles,
     )
     return report, kept
+
+
+def _items_of(request: RunRecorded) -> tuple[str, ...]:
+    return *request.recorded, *request.retired, *request.revised
 
 
 def _with_free_slots(space: Space, reader: Reader, steps: list[ToUndo]) -> tuple[list[ToUndo], list[UndoConflict]]:

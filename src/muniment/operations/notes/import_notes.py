@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, LimitExceeded
@@ -34,6 +33,7 @@ RECORDED, DUPLICATES, REFUSED = "recorded", "duplicates", "refused"
 COUNTED_AS: dict[str, str] = {
     MergeReason.FREE_SLOT: RECORDED,
     MergeReason.NEWER: RECORDED,
+    MergeReason.EXPIRED: RECORDED,
     NOT_IN_USE: DUPLICATES,
     MergeReason.SAME_TEXT: DUPLICATES,
     MergeReason.SAME_WORDS: DUPLICATES,
@@ -95,15 +95,13 @@ def _outcomes(
     size = session.space.limits.candidates_max
     for start in range(0, len(statements), size):
         batch: list[tuple[NotedStatement, Candidate]] = []
-        chosen = statements[start : start + size]
+        chosen = [(each, candidate_of(each, origin, asked.subject)) for each in statements[start : start + size]]
         with session.space.ledger.reader() as reader:
-            outcomes = [known_outcome(session.space, reader, statement, asked.subject) for statement in chosen]
-        for statement, known in zip(chosen, outcomes, strict=True):
-            candidate = candidate_of(statement, origin, asked.subject)
-            if isinstance(known, str):
-                yield statement, known
+            outcomes = [(each, known_outcome(session.space, reader, each, candidate)) for each, candidate in chosen]
+        for statement, candidate in outcomes:
+            if isinstance(candidate, str):
+                yield statement, candidate
                 continue
-            candidate = candidate if known else replace(candidate, id=None)
             try:
                 check_candidate(session, candidate, "statement")
             except (InvalidInput, LimitExceeded) as refused:

@@ -58,17 +58,18 @@ def candidate_of(statement: NotedStatement, origin: str, subject: SubjectId) -> 
     )
 
 
-def known_outcome(space: Space, reader: Reader, statement: NotedStatement, subject: SubjectId) -> str | bool:
-    """Return what becomes of an entry whose item is here; for all others, whether its id may be kept.
+def known_outcome(space: Space, reader: Reader, statement: NotedStatement, candidate: Candidate) -> str | Candidate:
+    """Return what becomes of an entry whose item is here, or the candidate that is to be judged.
 
-    What an entry shows may have markers that a view puts in the place of personal data; that is no change.
+    What an entry shows may have markers that a view puts in the place of personal data; that is no change. An entry
+    that somebody changed is newer than what the item says now.
     """
-    own = statement.own
+    own, subject = statement.own, candidate.subject
     item = None if own is None else space.notebooks.item(reader, own.note.id)
     if own is None or item is None:
-        return True
+        return candidate
     if (item.subject, item.plane, item.meta.kind) != (subject, own.note.plane, own.note.kind):
-        return False
+        return replace(candidate, id=None)
     if item.text is None or item.content is None:
         return reason_of_repeat(item)
     for view in View:
@@ -76,4 +77,4 @@ def known_outcome(space: Space, reader: Reader, statement: NotedStatement, subje
         shown = (shower.text(item.content.topic, subject), normalised(shower.text(item.text, subject)))
         if shown == (own.topic, normalised(own.text)):
             return reason_of_repeat(item)
-    return False
+    return replace(candidate, id=None, observed_ms=max(own.note.observed_ms, item.stated_ms))

@@ -87,9 +87,7 @@ def _decided(space: Space, reader: Reader, prepared: PreparedExperience) -> tupl
     if not item.rests_on_nothing_hidden(space, reader):
         return verdict, None
     history = space.notebooks.in_slot(reader, item.slot)
-    change = experience_change(
-        history, item.incoming.sources, prepared.observations, SourcePhases(space, reader).rests_on_lost
-    )
+    change = experience_change(history, item.sources, prepared.observations, SourcePhases(space, reader).rests_on_lost)
     if change.step is ExperienceStep.FORGOTTEN:
         return replace(verdict, reason=change.step.value), None
     is_known = change.step in {ExperienceStep.CONFIRM, ExperienceStep.ALREADY_OBSERVED}

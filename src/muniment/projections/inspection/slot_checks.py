@@ -1,7 +1,6 @@
 """The slots of notebooks, after the last event: whether each is found by its name, and has at most one item in use.
 
-What is in use is what the fold of each item says. The topic of an item in which a marker stands for words does not tell
-its slot, which has the name of the words; of a forgotten item nobody knows the slot, unless that is a name.
+What is in use is what the fold of each item says. Of a forgotten item nobody knows the slot, unless that is a name.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from collections.abc import Iterable
 from functools import partial
 
 from muniment.errors import Corrupt, KeyMissing, StoreNewer
-from muniment.governance.views import Reason
 from muniment.ledger.ledger import Ledger
 from muniment.log.port import Reader
 from muniment.memory.fold import MemoryItem
@@ -20,7 +18,6 @@ from muniment.projections.inspection.seen import StreamTail
 from muniment.projections.notebooks import ItemGroup, Notebooks
 from muniment.projections.transcript import Transcript
 
-MARKERS = (f"[{Reason.DETECTED}: ", f"[{Reason.DETECTION_FAILED}: ")
 UNREAD = (Corrupt, KeyMissing, StoreNewer)
 
 
@@ -52,7 +49,7 @@ class SlotChecks:
     def _slots(self, reader: Reader, stream: int) -> None:
         slots: defaultdict[bytes, dict[int, bool]] = defaultdict(dict)  # the items of each: position -> is in use
         for item in self._notebooks.items(reader, self._notebooks.transcript.head(reader, stream)):
-            if item.is_item and _tells_its_slot(item):
+            if item.is_item and (item.name is not None or item.content is not None):
                 slots[self._slot(item)][item.position] = item.is_active
         found: list[Finding] = []
         for slot, items in slots.items():
@@ -71,9 +68,3 @@ class SlotChecks:
     def _slot(self, item: MemoryItem) -> bytes:
         whose = ItemGroup(item.subject, item.plane, item.meta.kind)
         return self._notebooks.slot_name(whose, "" if item.content is None else item.content.topic, item.name)
-
-
-def _tells_its_slot(item: MemoryItem) -> bool:
-    if item.name is not None:
-        return True
-    return item.content is not None and not any(marker in item.content.topic for marker in MARKERS)
