@@ -58,6 +58,7 @@ import type {
   EditSkillRequest,
   EnableSkillRequest,
   EraseRequest,
+  EventPage,
   ExplainTurnRequest,
   Explanation,
   ExportArchiveRequest,
@@ -109,6 +110,7 @@ import type {
   ProposeRequest,
   ProveRequest,
   QueryResult,
+  ReadEventsRequest,
   ReadRequest,
   RecallRequest,
   Receipts,
@@ -412,6 +414,29 @@ export class ConversationsGroup {
    */
   describe(request: DescribeRequest, options?: CallOptions): Promise<Description> {
     return this.#caller.call({ path: "/v1/conversations/describe", changes: true }, request, options);
+  }
+}
+
+/** Follow what happens: new turns, changes, memory, erasures, what operators look at. */
+export class EventsGroup {
+  readonly #caller: Caller;
+
+  constructor(caller: Caller) {
+    this.#caller = caller;
+  }
+
+  /**
+   * Read what happened in the space or a conversation, as a view shows it now; go on behind its cursor.
+   *
+   * Topics: `transcript` (turns, redactions, lifecycle, attributes), `memory` (items), `erasures` (each with a
+   * receipt that proves it), `findings` (refused access, refused erasures) and `governance` (policies, approvals,
+   * holds, keys, exports). The last two take an operator's view, and a caller without a subject and channels;
+   * `memory` one without channels; a conversation has neither. A cursor stays valid for as long as the log does,
+   * for the same key rights, view and conversation; topics may change. What the caller may not see leaves no trace:
+   * a conversation of others is as empty as one that does not exist. Raises `cursor.invalid`, `access.denied`.
+   */
+  read(request: ReadEventsRequest = {}, options?: CallOptions): Promise<EventPage> {
+    return this.#caller.call({ path: "/v1/events/read", changes: false }, request, options);
   }
 }
 
@@ -1456,7 +1481,8 @@ export class ClientsGroup {
   /**
    * Give a client a new key and show it, once; the old key stops at once unless an overlap is given.
    *
-   * An overlap is at most 30 days, and a second rotation ends it. Raises `client.missing`, `request.invalid` and
+   * An overlap is at most 30 days, and a second rotation ends it. A client that may do more than the caller keeps
+   * its key. Raises `client.missing`, `request.invalid` and
    * `access.denied`.
    */
   rotate(request: RotateClientRequest, options?: CallOptions): Promise<ClientKeyIssued> {
@@ -1549,6 +1575,8 @@ export class Muniment {
   readonly attachments: AttachmentsGroup;
   /** Find conversations: list them, count their turns, resolve a name, set a title and tags. */
   readonly conversations: ConversationsGroup;
+  /** Follow what happens: new turns, changes, memory, erasures, what operators look at. */
+  readonly events: EventsGroup;
   /** List the subjects of a space, export everything about one of them, and inspect what memory holds. */
   readonly subjects: SubjectsGroup;
   /** Find a text everywhere, and withhold it from views in one step. */
@@ -1586,6 +1614,7 @@ export class Muniment {
     this.transcripts = new TranscriptsGroup(caller);
     this.attachments = new AttachmentsGroup(caller);
     this.conversations = new ConversationsGroup(caller);
+    this.events = new EventsGroup(caller);
     this.subjects = new SubjectsGroup(caller);
     this.redactions = new RedactionsGroup(caller);
     this.memory = new MemoryGroup(caller);

@@ -1384,6 +1384,202 @@ export interface Description {
   positions?: number[];
 }
 
+export interface ReadEventsRequest {
+  /** Id of the last event, cursor of the last page, or `now`. Without it: from the beginning. */
+  after?: string | null;
+  /**
+   * Maximum of events.
+   * @default 50
+   */
+  limit?: number;
+  /**
+   * View that decides what is shown.
+   * @default "host_ui"
+   */
+  view?: View;
+  /** This channel only. Without it: all channels. */
+  channel?: string | null;
+  /** This conversation only: one of the channel, or of the default channel. */
+  conversation?: string | null;
+  /** Only these topics. Without it: all that the caller may see. */
+  topics?: EventTopic[] | null;
+}
+
+/** What events are about. */
+export type EventTopic = "erasures" | "findings" | "governance" | "memory" | "transcript";
+
+/** Events in the order in which they happened. Go on with `cursor`, now or when something may have happened. */
+export interface EventPage {
+  cursor: string;
+  has_more: boolean;
+  view: View;
+  events: SpaceEvent[];
+  budget_applied?: BudgetApplied[];
+}
+
+/**
+ * One thing that happened, of one turn or item: a change of several is told as several events.
+ *
+ * `type` is `turn.erased`, `message.erased` or `item.erased`, or the kind of the event in the log; `action` is what a
+ * change did: `archive`, `mask`, `correct`, or why something was redacted. `shown` is the turn, and `item_shown` the
+ * memory item, as the view shows it *now*, with what is withheld of the turn in `withheld`.
+ *
+ * An erasure says which `turn`, `message` or `item` of whose (`subject`) is gone, and has a `leaf` in the tree of the
+ * log. Its `receipt` proves offline, with the public key of the log, that the erasure is on record. `replaced`: an
+ * archive took the place of the conversation or notebook, which may have the turn or item again.
+ */
+export interface SpaceEvent {
+  id: string;
+  type: string;
+  topic: EventTopic;
+  position: number;
+  time_ms: number;
+  action?: string | null;
+  channel?: string | null;
+  conversation?: string | null;
+  turn?: string | null;
+  sequence?: number | null;
+  message?: string | null;
+  attribute?: string | null;
+  item?: string | null;
+  subject?: string | null;
+  shown?: SliceTurn | null;
+  withheld?: RedactionItem[];
+  item_shown?: ShownItem | null;
+  operation?: string | null;
+  leaf?: string | null;
+  receipt?: string | null;
+  replaced?: boolean | null;
+}
+
+/**
+ * A memory item as a view shows it; `withheld` says why its words are missing.
+ *
+ * `confidence` and `importance` are from 0 to 1, `band` is the confidence in words, `state` how far a reader may rely
+ * on it. `revision` counts its revisions. `evidence` is listed for views that show where something came from, as are
+ * `writer`, `origin`, `audience` and `note`, to whoever owns the item; all others have `evidence_count` alone.
+ */
+export interface ShownItem {
+  id: string;
+  subject: string;
+  plane: MemoryPlane;
+  kind: ItemKind;
+  confidence: number;
+  band: ConfidenceBand;
+  importance: number;
+  privacy: ItemPrivacy;
+  scope: ItemScope;
+  source_type: ItemSourceType;
+  freshness: Freshness;
+  state: EvidenceState;
+  observed_ms: number;
+  recorded_ms: number;
+  position: number;
+  revision: number;
+  evidence_count: number;
+  name?: string | null;
+  topic?: string | null;
+  text?: string | null;
+  title?: string | null;
+  summary?: string | null;
+  note?: string | null;
+  keywords?: string[];
+  tags?: string[];
+  entities?: string[];
+  withheld?: Reason | null;
+  /** @default false */
+  disabled?: boolean;
+  /** @default "none" */
+  stale?: StaleHint;
+  /** @default false */
+  pinned?: boolean;
+  confirmed_ms?: number | null;
+  expires_ms?: number | null;
+  retired?: Retirement | null;
+  successor?: string | null;
+  writer?: string | null;
+  audience?: Audience | null;
+  origin?: string | null;
+  evidence?: ShownEvidence[];
+}
+
+/** The part of a memory that a notebook belongs to. */
+export type MemoryPlane = "diary" | "long_term" | "runtime_skill" | "shared_fact" | "summary" | "tool_experience";
+
+/** What an item is about. Names of other systems for these are in `memory.kinds`. */
+export type ItemKind =
+  | "constraint"
+  | "correction"
+  | "decision"
+  | "diary"
+  | "experience"
+  | "fact"
+  | "preference"
+  | "procedure"
+  | "profile"
+  | "project"
+  | "relationship"
+  | "summary"
+  | "task";
+
+/** A confidence in words. */
+export type ConfidenceBand = "high" | "low" | "medium";
+
+/** Who may see an item. */
+export type ItemPrivacy =
+  | "operator_diagnostic"
+  | "private_garden"
+  | "public_runtime"
+  | "shared_with_subject"
+  | "soul_private";
+
+/** What an item holds for: one chat, everything of its subject, or the world. */
+export type ItemScope = "chat" | "user" | "world";
+
+/** How an item was learned. */
+export type ItemSourceType = "conversation" | "external_observation" | "imported" | "manual_tool" | "system_runtime";
+
+/** How fast an item ages. */
+export type Freshness = "dynamic" | "stable" | "volatile";
+
+/** How far a reader may rely on an item (LT-09). */
+export type EvidenceState = "needs_review" | "possibly_stale" | "recent_state" | "stable_fact";
+
+/** What a reader should do before relying on an item. */
+export type StaleHint = "none" | "review_before_use" | "verify_against_current_state";
+
+/** Why an item was taken out of use. What was forgotten or replaced is destroyed; the others can be restored. */
+export type Retirement =
+  | "accepted"
+  | "evicted"
+  | "forgotten"
+  | "invalidated"
+  | "policy"
+  | "proposed"
+  | "rejected"
+  | "replaced"
+  | "restored"
+  | "source_gone"
+  | "superseded"
+  | "undone"
+  | "withdrawn";
+
+/**
+ * Which subjects may know of a shared fact: these alone, all but these, or (neither) all.
+ *
+ * Subjects are named as everywhere in meta bodies: their names outlive the erasure of what they said.
+ */
+export interface Audience {
+  only?: string[];
+  hidden_from?: string[];
+}
+
+/** A turn that an item rests on, as people cite it, and whether its words are still shown to anybody. */
+export interface ShownEvidence {
+  citation: string;
+  phase: Phase;
+}
+
 export interface ListSubjectsRequest {
   /**
    * Active turns only, or archived ones too.
@@ -1466,9 +1662,6 @@ export interface PlaneCounts {
   retired: Record<string, number>;
 }
 
-/** The part of a memory that a notebook belongs to. */
-export type MemoryPlane = "diary" | "long_term" | "runtime_skill" | "shared_fact" | "summary" | "tool_experience";
-
 /** The packages of all mounted directories, and what is wrong with them. `skipped` counts what is no skill. */
 export interface MountedSkills {
   directories: number;
@@ -1482,7 +1675,7 @@ export interface MountedSkills {
 }
 
 /**
- * An agent skill in a mounted directory, which counts from 0: its folder and what it says of itself.
+ * An agent skill in a mounted directory, by the name of that: its folder and what it says of itself.
  *
  * `resources` counts its other files. `fingerprint` is a SHA-256 over all of them, or absent where not all could be
  * read.
@@ -1490,7 +1683,7 @@ export interface MountedSkills {
 export interface SkillPackage {
   name: string;
   description: string;
-  directory: number;
+  directory: string;
   folder: string;
   resources: number;
   fingerprint?: string | null;
@@ -1498,7 +1691,7 @@ export interface SkillPackage {
 
 /** Something that is wrong with a directory, a folder in it, or a path in that; `limit` is one that was hit. */
 export interface SkillFinding {
-  directory: number;
+  directory: string;
   reason: string;
   /** @default "" */
   folder?: string;
@@ -1766,14 +1959,6 @@ export interface Candidate {
   judgement?: SemanticJudgement | null;
 }
 
-/** Who may see an item. */
-export type ItemPrivacy =
-  | "operator_diagnostic"
-  | "private_garden"
-  | "public_runtime"
-  | "shared_with_subject"
-  | "soul_private";
-
 /**
  * Which subjects may know of a shared fact beside its own: all, `only` these, or all who are not in `hidden_from`.
  *
@@ -1785,15 +1970,6 @@ export interface ItemAudience {
   /** All but these. */
   hidden_from?: string[];
 }
-
-/** How fast an item ages. */
-export type Freshness = "dynamic" | "stable" | "volatile";
-
-/** What an item holds for: one chat, everything of its subject, or the world. */
-export type ItemScope = "chat" | "user" | "world";
-
-/** How an item was learned. */
-export type ItemSourceType = "conversation" | "external_observation" | "imported" | "manual_tool" | "system_runtime";
 
 /** A turn, or a message of it, that an item rests on. */
 export interface ItemSource {
@@ -2036,25 +2212,6 @@ export interface RecallHit {
   components?: Record<string, number> | null;
 }
 
-/** What an item is about. Names of other systems for these are in `memory.kinds`. */
-export type ItemKind =
-  | "constraint"
-  | "correction"
-  | "decision"
-  | "diary"
-  | "experience"
-  | "fact"
-  | "preference"
-  | "procedure"
-  | "profile"
-  | "project"
-  | "relationship"
-  | "summary"
-  | "task";
-
-/** How far a reader may rely on an item (LT-09). */
-export type EvidenceState = "needs_review" | "possibly_stale" | "recent_state" | "stable_fact";
-
 /** A turn that a hit rests on. `withheld` says why the view does not show it, or does not say which one it is. */
 export interface HitEvidence {
   conversation?: ConversationKey | null;
@@ -2174,95 +2331,6 @@ export interface ListedItems {
   next_after?: number | null;
 }
 
-/**
- * A memory item as a view shows it; `withheld` says why its words are missing.
- *
- * `confidence` and `importance` are from 0 to 1, `band` is the confidence in words, `state` how far a reader may rely
- * on it. `revision` counts its revisions. `evidence` is listed for views that show where something came from, the
- * others have `evidence_count` alone.
- */
-export interface ShownItem {
-  id: string;
-  subject: string;
-  plane: MemoryPlane;
-  kind: ItemKind;
-  confidence: number;
-  band: ConfidenceBand;
-  importance: number;
-  privacy: ItemPrivacy;
-  scope: ItemScope;
-  source_type: ItemSourceType;
-  freshness: Freshness;
-  state: EvidenceState;
-  observed_ms: number;
-  recorded_ms: number;
-  position: number;
-  revision: number;
-  evidence_count: number;
-  name?: string | null;
-  topic?: string | null;
-  text?: string | null;
-  title?: string | null;
-  summary?: string | null;
-  note?: string | null;
-  keywords?: string[];
-  tags?: string[];
-  entities?: string[];
-  withheld?: Reason | null;
-  /** @default false */
-  disabled?: boolean;
-  /** @default "none" */
-  stale?: StaleHint;
-  /** @default false */
-  pinned?: boolean;
-  confirmed_ms?: number | null;
-  expires_ms?: number | null;
-  retired?: Retirement | null;
-  successor?: string | null;
-  writer?: string | null;
-  audience?: Audience | null;
-  origin?: string | null;
-  evidence?: ShownEvidence[];
-}
-
-/** A confidence in words. */
-export type ConfidenceBand = "high" | "low" | "medium";
-
-/** What a reader should do before relying on an item. */
-export type StaleHint = "none" | "review_before_use" | "verify_against_current_state";
-
-/** Why an item was taken out of use. What was forgotten or replaced is destroyed; the others can be restored. */
-export type Retirement =
-  | "accepted"
-  | "evicted"
-  | "forgotten"
-  | "invalidated"
-  | "policy"
-  | "proposed"
-  | "rejected"
-  | "replaced"
-  | "restored"
-  | "source_gone"
-  | "superseded"
-  | "undone"
-  | "withdrawn";
-
-/**
- * Which subjects may know of a shared fact: these alone, all but these, or (neither) all.
- *
- * Subjects are named as everywhere in meta bodies: their names outlive the erasure of what they said.
- */
-export interface Audience {
-  only?: string[];
-  hidden_from?: string[];
-}
-
-/** A turn that an item rests on, as people cite it, and whether its words are still shown to anybody. */
-export interface ShownEvidence {
-  citation: string;
-  phase: Phase;
-}
-
 export interface ShowRequest {
   /** Id of the item. */
   item: string;
@@ -2282,7 +2350,8 @@ export interface ItemDetail {
 /**
  * One thing that happened to an item: what and when, and where a correction changed the text, both texts.
  *
- * Views that show where something came from also show at whose request and why.
+ * Views that show where something came from also show at whose request and why. Of an item of somebody else nothing is
+ * told but what happened and when.
  */
 export interface ItemRevision {
   action: string;
@@ -2520,6 +2589,7 @@ export interface AmendReport {
 
 /** Why an amendment changes nothing. */
 export type AmendRefusal =
+  | "formatted_dump"
   | "needs_feedback"
   | "not_in_use"
   | "nothing_changed"
@@ -2637,9 +2707,9 @@ export interface ForgetRequest {
  * What to forget: exactly one of `item`, `topic`, `turn` and `words`.
  *
  * `item`: one item. `topic` with `kind`: everything that is, or was, said in that slot of the plane; the slot of a
- * skill is its name, which is given instead of the topic. `turn` with
- * `conversation`: the one item of the planes `long_term` and `shared_fact` that rests on the turn; several are listed,
- * and none is guessed. `words`: every item that has all of them, which takes the `token` of a dry run.
+ * skill is its name, which is given instead of the topic. `turn` with `conversation`: the one item of the planes
+ * `long_term` and `shared_fact` that rests on the turn; several are listed, and none is guessed. `words`: every item
+ * that has all of them, or had them before it was changed, which takes the `token` of a dry run.
  */
 export interface ForgetTarget {
   /** Id of an item. */
@@ -2659,7 +2729,7 @@ export interface ForgetTarget {
   conversation?: string | null;
   /** Channel of the conversation. Without it: the default channel. */
   channel?: string | null;
-  /** Every item that has all these words. */
+  /** Every item that has, or had, all these words. */
   words?: string | null;
   /** Token of a dry run with the same words. */
   token?: string | null;
@@ -2688,7 +2758,8 @@ export interface ForgetReport {
  *
  * An erasure that had to leave turns in between, or reached several conversations, is several events: `positions` are
  * all of them, `position`, `leaf` and `proof` those of the first; `lifecycle receipts` has the proofs of the others.
- * `registries` are the ids of tool registries that went with their owner.
+ * `experience_erased` counts those of the items that were experience with tools, `registries` are the ids of tool
+ * registries that went with their owner.
  */
 export interface ErasureReceipt {
   position: number;
@@ -2700,6 +2771,8 @@ export interface ErasureReceipt {
   positions: number[];
   /** @default 0 */
   items_erased?: number;
+  /** @default 0 */
+  experience_erased?: number;
   registries?: string[];
 }
 
@@ -2925,6 +2998,7 @@ export interface UndoRunRequest {
 /**
  * What became of what a run did. `requests` counts what is on record of the run: 0 for an unknown one.
  *
+ * For a caller whose access is for one subject only requests count that did something to memory of that subject.
  * `retired` are the ids of items that went out of use, `restored` of those that are in use again, `reverted` of those
  * that say again what they said. `conflicts` are left alone.
  */
@@ -3432,21 +3506,21 @@ export type Action = "archive" | "erase" | "hold" | "mask" | "release" | "restor
 /** An item of memory that was derived from turns that a change concerns; somebody may want to decide about it. */
 export interface DerivedRef {
   position: number;
-  plane: Plane;
+  plane: LinkedPlane;
   key: string;
   subject: string;
   citation: string;
 }
 
-/** The part of a host's memory that contains an item. */
-export type Plane =
+/** The plane of an item that a reference links, as reports about turns name it: as memory does, where it can. */
+export type LinkedPlane =
   | "archive_evidence"
   | "long_term"
   | "private_garden"
-  | "procedural_skill"
+  | "runtime_skill"
   | "shared_fact"
   | "soul_candidate_handoff"
-  | "task_learning";
+  | "tool_experience";
 
 /** What of a conversation a request affects, where it is about several. */
 export interface AffectedConversation {
@@ -4080,6 +4154,16 @@ export interface MemoryKey {
   /** Key of the item in its plane. */
   key: string;
 }
+
+/** The part of a host's memory that contains an item. */
+export type Plane =
+  | "archive_evidence"
+  | "long_term"
+  | "private_garden"
+  | "procedural_skill"
+  | "shared_fact"
+  | "soul_candidate_handoff"
+  | "task_learning";
 
 /** A page of links, in the order of their creation. `links_redacted` of all are of planes that no view shows. */
 export interface LinkPage {
@@ -5174,6 +5258,7 @@ export interface Problem {
 /** What is wrong. */
 export type ErrorCode =
   | "access.denied"
+  | "access.issuer_unavailable"
   | "access.not_authenticated"
   | "approval.needed"
   | "archive.conflict"
@@ -5214,6 +5299,7 @@ export type ErrorCode =
   | "request.not_served"
   | "request.rate_exceeded"
   | "request.route_missing"
+  | "request.streams_exceeded"
   | "server.answer_invalid"
   | "server.unavailable"
   | "signer.unavailable"
