@@ -29,6 +29,7 @@ from tests.archives.documents import (
     imported,
     line_where,
     lines_of,
+    of_subject,
     rooted,
     seal,
 )
@@ -278,18 +279,24 @@ def member(**change: object) -> Callable[[list[bytes]], list[bytes]]:
     return edit(lambda line: changed(line, **change))
 
 
-def moved_to(place: int) -> Callable[[list[bytes]], list[bytes]]:
-    """Return an edit that puts the last registry elsewhere."""
-    return lambda told: rooted([*told[:place], told[-1], *told[place:-1]])
+def before(word: bytes) -> Callable[[list[bytes]], list[bytes]]:
+    """Return an edit that puts both registries before the first line with a word in it."""
+
+    def edited(told: list[bytes]) -> list[bytes]:
+        place = line_where(told, word)
+        return rooted([*told[:place], *told[-2:], *told[place:-2]])
+
+    return edited
 
 
 FAULTS: dict[str, Callable[[list[bytes]], list[bytes]]] = {
     "forged counts": lambda told: [changed(told[0], registries=7), *told[1:]],
     "an archive that says nothing of registries": lambda told: rooted([changed(told[0], registries=None), *told[1:]]),
     "a registry twice": lambda told: rooted([*told, told[-1]]),
-    "registries in another order": moved_to(-2),
-    "a registry before conversations": moved_to(1),
-    "a registry among the events of a turn": moved_to(3),
+    "registries in another order": lambda told: rooted([*told[:-2], told[-1], told[-2]]),
+    "registries before conversations": before(b'"conversation":"talk"'),
+    "registries before notebooks": before(b'{"subject":"ada","plane"'),
+    "registries among the events of a conversation": before(b"turn.committed"),
     "an event behind a registry": lambda told: rooted([*told, told[line_where(told, b"item.recorded")]]),
     "a removal": within(b"tools.registered", b"tools.removed"),
     "a registry of somebody else": within(b'"owner":"ada"', b'"owner":"bob"'),
@@ -325,6 +332,17 @@ def test_a_registry_with_a_fault_leaves_the_store_as_it_was(source: World, tmp_p
             imported(target.runtime, tmp_path / "x", mode=mode)
         assert "ada" not in str(refused.value)
     assert root_of(target.runtime) == before
+
+
+def test_no_conversation_stands_behind_a_registry(source: World, tmp_path: Path) -> None:
+    """In an archive without notebooks, too."""
+    source.with_turn(of_subject("ada", 1, "mixed")).with_turn(of_subject("bob", 2, "mixed"))
+    exported(source.runtime, tmp_path / "x", SHARED)
+    told = lines_of(tmp_path / "x")
+    seal(tmp_path / "x", rooted([told[0], told[-1], *told[1:-1]]))
+    with pytest.raises(ArchiveRefused) as refused:
+        imported(memory_world("target").runtime, tmp_path / "x", SHARED)
+    assert refused.value.problem == "order"
 
 
 def test_an_archive_from_before_registries_leaves_them(source: World, tmp_path: Path) -> None:

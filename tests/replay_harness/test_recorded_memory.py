@@ -113,6 +113,15 @@ steps = st.one_of(
 )
 
 
+def test_what_an_erasure_registers_again_is_not_asked_for_again() -> None:
+    """Somebody else has the registry by now: the erasure of its former owner does that by itself."""
+    erased = does("lifecycle.erase", scope={"subject": "ada"}, **ASKED)
+    lines = [registered("ada", "owner", "hers"), registered("host", "global", "ours"), erased]
+    fixture, told, shape = recorded(history(commit(1), *lines))
+    assert [kind for kind, _ in shape.events].count("tools.registered") == 3
+    assert (told.errors, told.left_out, recorded(fixture)[2]) == ({}, {}, shape)
+
+
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(steps, max_size=10))
 def test_a_recording_of_memory_has_its_shape(lines: list[Line]) -> None:

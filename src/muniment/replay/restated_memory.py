@@ -73,8 +73,8 @@ class RestatedMemory:
         self._space = space
         self._words = words
         self._around = around
-        self._topics = WholeMemory(space, words)
-        self._requests = MemoryRequests(words, around.moved, around.sources, self._topics)
+        self._whole = WholeMemory(space, words)
+        self._requests = MemoryRequests(words, around.moved, around.sources, self._whole)
         self._owners: dict[int, Owner] = {}  # of a stream
         self._entries: dict[int, list[ItemMeta]] = {}  # of a stream
         self._ids: dict[str, Reference] = {}
@@ -102,7 +102,7 @@ class RestatedMemory:
     def takes(self, event: LiveEvent) -> bool:
         """Tell whether an event is one of memory: also a link that came with an item."""
         meta = event.opened.meta
-        return meta.key in self._topics if isinstance(meta, RefDerived) else type(meta) in self._say
+        return meta.key in self._whole if isinstance(meta, RefDerived) else type(meta) in self._say
 
     def of(self, event: LiveEvent) -> Iterator[Command]:
         """Yield the commands that an event tells of."""
@@ -286,7 +286,7 @@ class RestatedMemory:
         if self._is_first(*asked):
             whose, entries = (
                 self._owners[stream],
-                [self._entries[stream][at - 1] for at in self._topics.forgotten[asked]],
+                [self._entries[stream][at - 1] for at in self._whole.forgotten[asked]],
             )
             for target in self._requests.forgetting(whose, entries, [self._ids[entry.item] for entry in entries]):
                 yield self._command("memory.forget", subject=whose.subject, target=target, **self._asked(request))
@@ -342,7 +342,7 @@ class RestatedMemory:
         if selector.has_pattern:
             given["topic"] = self._pattern(self._patterns[policy], policy)
         elif selector.topic is not None:
-            given["topic"] = self._topics.digests.get(selector.topic, self._words.name("topic", f"\0{selector.topic}"))
+            given["topic"] = self._whole.digests.get(selector.topic, self._words.name("topic", f"\0{selector.topic}"))
         about = plain(given) or {"everything": True}
         until_ms = self._around.moved(meta.until_ms) if meta.until_ms else None
         asked = self._asked(meta.request)
@@ -352,7 +352,7 @@ class RestatedMemory:
         if pattern is None:
             return self._words.name("topic", f"\0{policy}")
         if ANY_TEXT not in pattern:
-            return self._topics.of_text(pattern)
+            return self._whole.of_text(pattern)
         return f"{self._words.name('pattern', slot_topic(pattern))}{ANY_TEXT}"
 
     # --- tools --------------------------------------------------------------------------------------------------------

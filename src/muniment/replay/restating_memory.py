@@ -167,16 +167,16 @@ class RestatedWords:
 class MemoryRequests:
     """Turns bodies of memory events into members of requests."""
 
-    def __init__(self, words: Synthetic, moved: Callable[[int], int], sources: Sources, topics: WholeMemory) -> None:
+    def __init__(self, words: Synthetic, moved: Callable[[int], int], sources: Sources, whole: WholeMemory) -> None:
         self._words = words
         self._moved = moved
         self._sources = sources
-        self._topics = topics
+        self._whole = whole
         self._said = RestatedWords(words)
 
     def candidate(self, whose: Owner, meta: ItemMeta, content: ItemContent | None) -> dict[str, Any]:
         """Return a candidate that becomes this item."""
-        topic, evidence, name = self._topics.of(meta.item), self._sources(meta.evidence), self._skill(meta)
+        topic, evidence, name = self._whole.of(meta.item), self._sources(meta.evidence), self._skill(meta)
         given: dict[str, Any] = {
             "subject": whose.subject,
             "kind": meta.kind,
@@ -218,7 +218,7 @@ class MemoryRequests:
     def amendment(self, item: str, whose: Owner, reason: str | None, body: ItemRevised) -> dict[str, Any]:
         """Return the amendment that makes this revision."""
         change = body.revision
-        text = None if change.text is None else self._said.statement(change.text, whose.plane, self._topics.of(item))
+        text = None if change.text is None else self._said.statement(change.text, whose.plane, self._whole.of(item))
         share = None if change.confidence is None else change.confidence / WHOLE
         members: dict[str, dict[str, Any]] = {
             RevisionAction.CORRECT: {"text": text, "confidence": share},
@@ -233,11 +233,11 @@ class MemoryRequests:
     def edit(self, item: str, whose: Owner, body: ItemRevised) -> dict[str, Any]:
         """Return the edit of a skill that makes this revision."""
         change = body.revision
-        text = None if change.text is None else self._said.statement(change.text, whose.plane, self._topics.of(item))
+        text = None if change.text is None else self._said.statement(change.text, whose.plane, self._whole.of(item))
         return plain({
             "procedure": text,
             "title": self._said.maybe(change.title),
-            "topic": None if change.topic is None else self._topics.of_text(change.topic),
+            "topic": None if change.topic is None else self._whole.of_text(change.topic),
             "summary": self._said.maybe(change.summary),
         })  # fmt: skip
 
@@ -313,7 +313,7 @@ class MemoryRequests:
     def _slot(self, meta: ItemMeta) -> str:
         tool = None if meta.entry.named is None else meta.entry.named.tool
         if tool is None:
-            return self._skill(meta) or self._topics.of(meta.item)
+            return self._skill(meta) or self._whole.of(meta.item)
         kinds = (("registry", tool.registry), ("fingerprint", tool.fingerprint), ("tool", tool.tool))
         return " ".join(self._words.name(kind, name) for kind, name in kinds)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from muniment.errors import ArchiveConflict
-from muniment.events.changes import REPLACED, Transition
+from muniment.events.changes import Transition
 from muniment.events.records import EventKind
 from muniment.events.tool_registries import RegistryContent, ToolsRegistered, ToolsRemoved
 from muniment.log.port import Reader
@@ -46,10 +46,10 @@ class IncomingRegistries:
 
 
 class OwnedRegistry(NamedTuple):
-    """A registry by its id and its owner."""
+    """A registry by its id and its owner. What an archive replaced was erased for nobody."""
 
     registry: str
-    owner: str
+    owner: str | None
 
 
 def erased_until(space: Space, reader: Reader) -> dict[OwnedRegistry, int]:
@@ -61,7 +61,7 @@ def erased_until(space: Space, reader: Reader) -> dict[OwnedRegistry, int]:
     for row in reader.of_kind(EventKind.TOOLS_REMOVED):
         header, removed = space.ledger.header(row)[0], space.ledger.open(row).meta
         assert isinstance(removed, ToolsRemoved), "rows of this kind have this body"
-        if header.reason == Transition.ERASE and REPLACED not in header.refs and removed.request.subject is not None:
+        if header.reason == Transition.ERASE:
             erased[OwnedRegistry(removed.registry, removed.request.subject)] = row.position, row.time
     until = {which: time_ms for which, (_, time_ms) in erased.items()}
     for row in reader.of_kind(EventKind.TOOLS_REGISTERED) if erased else ():
