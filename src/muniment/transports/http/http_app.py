@@ -21,16 +21,15 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from muniment.declaration.operation import Operation
-from muniment.errors import InvalidInput, RouteMissing
+from muniment.errors import RouteMissing
 from muniment.kernel.sources import Sources
 from muniment.runtime.runtime import Runtime
 from muniment.transports.http.call import Callers, answered
 from muniment.transports.http.openapi import JSON, methods_of, openapi, path_of, served
-from muniment.transports.http.problem import problem
+from muniment.transports.http.problem import wrong_method
 from muniment.transports.http.request_guard import LOOPBACK_ONLY, GuardRules, RequestGuard
 
 Endpoint = Callable[[Request], Awaitable[Response]]
-WRONG_METHOD = 405
 
 
 class Route(NamedTuple):
@@ -104,8 +103,7 @@ class Paths:
         assert route is not None, "it is one or the other"
         allowed = {*route.methods, *(("HEAD",) if "GET" in route.methods else ())}
         if scope["method"] not in allowed:
-            response = problem(WRONG_METHOD, InvalidInput(at="method", choices=sorted(allowed)).report())
-            response.headers["Allow"] = ", ".join(sorted(allowed))
+            response = wrong_method(allowed)
         else:
             response = await route.endpoint(Request(scope, receive))
         await response(scope, receive, send)

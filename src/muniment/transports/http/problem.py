@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 from starlette.responses import Response
 
-from muniment.errors import MunimentError
+from muniment.errors import InvalidInput, MunimentError
 from muniment.transports.http.status import STATUS_OF_CODE, status_of
 
 MEDIA_TYPE = "application/problem+json"
+WRONG_METHOD = 405
 RETRY_AFTER_S: dict[int, int] = {429: 1, 503: 1}
 CHALLENGE = 'Bearer realm="muniment"'
 
@@ -28,3 +31,11 @@ def problem(status: int, report: dict[str, str | int | list[str]]) -> Response:
     if status == STATUS_OF_CODE["access.not_authenticated"]:
         headers["WWW-Authenticate"] = CHALLENGE
     return Response(msgspec.json.encode(document), status, headers, media_type=MEDIA_TYPE)
+
+
+def wrong_method(allowed: Iterable[str]) -> Response:
+    """Return the answer to a method that a path does not take."""
+    choices = sorted(allowed)
+    response = problem(WRONG_METHOD, InvalidInput(at="method", choices=choices).report())
+    response.headers["Allow"] = ", ".join(choices)
+    return response
