@@ -245,3 +245,13 @@ def test_over_http_there_is_nothing_without_a_key(world: World) -> None:
             assert (answer.status_code, answer.json()["code"]) == (401, "access.not_authenticated")
         foreign = httpx2.post(f"{url}/mcp", json={}, headers={"Origin": "https://evil.example"})
         assert foreign.status_code == 403
+
+
+def test_over_http_there_is_nothing_to_listen_to(world: World) -> None:
+    """A stream that nothing is ever said on would hold a place among the requests in work."""
+    key = world.runtime.clients.create("reader").key
+    headers = {"Authorization": f"Bearer {key}", "Accept": "text/event-stream"}
+    with serving(world.runtime, mounts=mounts) as url:
+        for method in ("GET", "DELETE"):
+            answer = httpx2.request(method, f"{url}/mcp", headers=headers)
+            assert (answer.status_code, answer.headers["allow"]) == (405, "POST")

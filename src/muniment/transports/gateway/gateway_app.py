@@ -32,7 +32,8 @@ from muniment.transports.gateway.aliases import ALIASES, PLACE, Alias
 from muniment.transports.gateway.memory_wire import AddAsked, FlushAsked, SearchAsked
 from muniment.transports.gateway.translation import Speaker, budget_of, chosen, request_of
 from muniment.transports.http.call import Callers, json_body
-from muniment.transports.http.http_app import MountedApp, wrong_method
+from muniment.transports.http.http_app import MountedApp
+from muniment.transports.http.problem import wrong_method
 from muniment.transports.http.query_string import parsed
 
 MOUNTS = ("/memories/", "/memory/", "/agent-tool-registries", "/agent-tool-registries/")

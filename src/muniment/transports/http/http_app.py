@@ -25,21 +25,20 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from muniment.declaration.http_wire import JSON, path_of
 from muniment.declaration.operation import Operation
-from muniment.errors import InvalidInput, RouteMissing
+from muniment.errors import RouteMissing
 from muniment.kernel.sources import Sources
 from muniment.runtime.runtime import Runtime
 from muniment.transports.http.call import Callers, TokenNames, answered
 from muniment.transports.http.downloads import Downloads
 from muniment.transports.http.event_stream import EventStreams
 from muniment.transports.http.openapi import is_feed, methods_of, openapi, served, stream_path
-from muniment.transports.http.problem import problem
+from muniment.transports.http.problem import wrong_method
 from muniment.transports.http.request_guard import LOOPBACK_ONLY, GuardRules, RequestGuard, RequestObserver
 from muniment.transports.http.request_runtimes import one_request
 from muniment.transports.http.serving import STOP
 from muniment.transports.http.token_metadata import token_metadata
 
 Endpoint = Callable[[Request], Awaitable[ASGIApp]]
-WRONG_METHOD = 405
 
 
 class Route(NamedTuple):
@@ -163,13 +162,6 @@ class Paths:
             await send({"type": "lifespan.startup.complete"})
             await receive()
         await send({"type": "lifespan.shutdown.complete"})
-
-
-def wrong_method(allowed: Iterable[str]) -> Response:
-    """Return the answer to a request whose method is not taken here."""
-    response = problem(WRONG_METHOD, InvalidInput(at="method", choices=sorted(allowed)).report())
-    response.headers["Allow"] = ", ".join(sorted(allowed))
-    return response
 
 
 async def _operation(operation: Operation, callers: Callers, downloads: Downloads, request: Request) -> Response:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 from starlette.responses import Response
 
-from muniment.errors import MunimentError
+from muniment.errors import InvalidInput, MunimentError
 from muniment.transports.http.status import RETRY_AFTER_S, STATUS_OF_CODE, status_of
 
 MEDIA_TYPE = "application/problem+json"
+WRONG_METHOD = 405
 CHALLENGE = 'Bearer realm="muniment"'
 
 
@@ -37,3 +40,11 @@ def document_of(status: int, report: dict[str, str | int | list[str]]) -> dict[s
     """Return a problem document as plain data."""
     title = str(report["message"]).partition("; ")[0]
     return {"type": f"urn:muniment:{report['code']}", "title": title, "status": status, **report}
+
+
+def wrong_method(allowed: Iterable[str]) -> Response:
+    """Return the answer to a method that a path does not take."""
+    choices = sorted(allowed)
+    response = problem(WRONG_METHOD, InvalidInput(at="method", choices=choices).report())
+    response.headers["Allow"] = ", ".join(choices)
+    return response

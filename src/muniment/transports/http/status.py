@@ -29,7 +29,7 @@ MEANINGS: dict[int, str] = {
     401: "Missing or invalid client key.",
     403: "The key does not allow this.",
     404: "Not found, or not visible to this key.",
-    409: "The request contradicts what the store holds, or how it is set up.",
+    409: "Contradicts the store or its setup.",
     413: "Limit exceeded.",
     422: "What was sent does not verify.",
     429: "Too many requests from this client.",

@@ -20,6 +20,7 @@ from muniment.declaration.operation import Operation
 from muniment.runtime.runtime import Runtime
 from muniment.transports.http.call import BODY_BYTES_MAX, Callers
 from muniment.transports.http.openapi import served
+from muniment.transports.http.problem import wrong_method
 from muniment.transports.mcp.mcp_server import Context, build
 
 PATH = "/mcp"
@@ -57,6 +58,9 @@ class McpOverHttp:
         request = Request(scope, receive)
         holder = await anyio.to_thread.run_sync(self._callers.caller_of, request.headers.get("authorization"))
         request.state.client, request.state.runtime = holder.fingerprint, holder.runtime
+        if self._manager.stateless and request.method != "POST":  # there is nothing to listen to, and no session to end
+            await wrong_method(["POST"])(scope, receive, send)
+            return
         await self._manager.handle_request(scope, receive, send)
 
 
