@@ -169,6 +169,14 @@ def test_registries_are_put_shown_listed_and_deleted(desk: Desk) -> None:
     assert desk.http.delete(path).status_code == 200
     assert desk.http.get(path).status_code == 404
     assert desk.http.put(path, json=[]).status_code == 400
+    assert desk.http.get("/agent-tool-registries", params={"limit": 1}).status_code == 400
+
+
+def test_the_id_of_a_registry_may_have_slashes(desk: Desk) -> None:
+    snapshot = {"registry_id": "acme/desk", "namespace": "acme", "owner_id": "ada", "fingerprint": "f1", "tools": []}
+    for path in ("/agent-tool-registries/acme/desk", "/agent-tool-registries/acme%2Fdesk"):
+        assert desk.http.put(path, json=snapshot).status_code == 200
+        assert desk.http.get(path).json()["report"]["registry"]["registry"] == "acme/desk"
 
 
 def test_what_has_no_counterpart_is_not_there(desk: Desk) -> None:
