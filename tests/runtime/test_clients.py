@@ -128,6 +128,24 @@ def test_a_key_ends_at_its_moment_and_a_revoked_one_at_once(world: World) -> Non
     assert clients.create("desk").key != key, "the name is free again"
 
 
+def test_a_name_stands_for_a_client_of_this_space_while_a_key_of_it_is_in_force(world: World) -> None:
+    """For who is known by a token: a client of another space, one whose keys expired, and none are refused alike."""
+    runtime, clients = world.runtime, world.runtime.clients
+    clients.create("desk")
+    now_ms = clients.list_().clients[0].created_ms
+    clients.create("brief", until_ms=now_ms + 30_000)  # every reading of this clock is a second later
+    runtime.space("other").clients.create("elsewhere")
+    assert (runtime.client_named("desk").name, runtime.client_named("brief").name) == ("desk", "brief")
+    assert clients.list_().clients[1].used_ms
+    for _ in range(40):
+        runtime.client_named("desk")
+    for name in ("brief", "elsewhere", "nobody", ""):
+        with pytest.raises(NotAuthenticated) as refused:
+            runtime.client_named(name)
+        assert refused.value.problem == "unknown_token"
+    assert runtime.space("other").client_named("elsewhere").name == "elsewhere"
+
+
 @pytest.mark.parametrize("text", ["", "mun_", "x" * 53, "mun_" + "0" * 43 + "3RwaA8", "mun_" + "é" * 49, "\ud800"])
 def test_what_is_no_key_of_this_store_opens_nothing(world: World, text: str) -> None:
     world.runtime.clients.create("desk")

@@ -26,6 +26,7 @@ from muniment.governance.client_scope import ClientScope
 from muniment.governance.views import View
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.runtime import Runtime
+from tests.runtime.every_operation import everything
 from tests.turns import TALK, plain_turn
 from tests.worlds import World
 
@@ -174,6 +175,21 @@ def test_of_many_at_once_one_is_carried_out(world: World) -> None:
         thread.join()
     assert world.runtime.spaces.usage().events == before + 1
     assert set(outcomes) <= {reveal(world.runtime, "k").report, "request.in_progress"}
+
+
+def test_every_report_is_the_same_when_it_is_read_again(world: World) -> None:
+    """A command reads the answer of an earlier call back into the report that it shows."""
+    world.with_turns(2)
+    kinds = {each.path: each.report for each in catalogue()}
+    read = 0
+    for path, run in everything(world.runtime).items():
+        try:
+            report = run()
+        except MunimentError:
+            continue
+        assert msgspec.json.decode(msgspec.json.encode(report), type=kinds[path]) == report, path
+        read += 1
+    assert read > 30
 
 
 def test_an_upload_belongs_to_its_request(world: World) -> None:

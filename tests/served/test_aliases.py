@@ -12,15 +12,19 @@ import httpx2
 import msgspec
 import pytest
 
+import muniment
 from muniment.errors import InvalidInput
 from muniment.events.identity import SubjectId
+from muniment.evidence.pin import FilePin
 from muniment.governance.access import Effect
 from muniment.governance.client_scope import ClientScope
 from muniment.governance.views import View
 from muniment.runtime.catalogue import catalogue
+from muniment.space.options import Options
 from muniment.transports.gateway.aliases import ALIASES, PLACE, Alias, Within
 from muniment.transports.gateway.translation import Speaker, request_of
 from muniment.transports.http.openapi import served as served_of
+from tests.memory.items import candidate
 from tests.memory.tools import registry
 from tests.served.conftest import serving
 from tests.served.test_gateway import gateway
@@ -127,6 +131,23 @@ def test_a_projection_has_no_more_characters_than_allowed(desk: Desk, length: in
     assert len(projected["text"]) == projected["chars"] <= length
 
 
+@pytest.mark.parametrize("length", [50, 300, 1000])
+def test_a_projection_fits_whatever_a_token_is(tmp_path: Path, length: int) -> None:
+    """With a counter whose tokens are long, a budget of tokens allows far more characters than were asked for."""
+    options = Options(pin=FilePin(tmp_path / "pins"), token_counter=lambda text: len(text) // 40)
+    with (
+        muniment.open(str(tmp_path / "store"), keys=f"file:{tmp_path}/root.key", options=options) as runtime,
+        serving(runtime, mounts=gateway) as url,
+    ):
+        for number in range(20):
+            runtime.memory.remember([candidate("tea " * 30, None, topic=f"tea {number}")], "host")
+        headers = {"Authorization": f"Bearer {runtime.clients.create('desk', EVERYTHING).key}"}
+        asked = {"query": "tea", "system_max_len": length}
+        report = httpx2.post(f"{url}/memory/project", json=asked, headers=headers).json()["report"]
+        assert len(report["text"]) <= length
+        assert length < 1000 or report["text"]
+
+
 def test_procedures_and_feedback_are_written(desk: Desk) -> None:
     skill = {"name": "runtime_skill__lift", "topic": "stairs", "title": "Lift", "summary": "Use the lift"}
     desk.post("/memory/write", writes=[{**skill, "content": "Go to the lift.\nPress the button."}], source="host")
@@ -169,6 +190,14 @@ def test_registries_are_put_shown_listed_and_deleted(desk: Desk) -> None:
     assert desk.http.delete(path).status_code == 200
     assert desk.http.get(path).status_code == 404
     assert desk.http.put(path, json=[]).status_code == 400
+    assert desk.http.get("/agent-tool-registries", params={"limit": 1}).status_code == 400
+
+
+def test_the_id_of_a_registry_may_have_slashes(desk: Desk) -> None:
+    snapshot = {"registry_id": "acme/desk", "namespace": "acme", "owner_id": "ada", "fingerprint": "f1", "tools": []}
+    for path in ("/agent-tool-registries/acme/desk", "/agent-tool-registries/acme%2Fdesk"):
+        assert desk.http.put(path, json=snapshot).status_code == 200
+        assert desk.http.get(path).json()["report"]["registry"]["registry"] == "acme/desk"
 
 
 def test_what_has_no_counterpart_is_not_there(desk: Desk) -> None:

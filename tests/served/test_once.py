@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 import json
 from collections.abc import Callable, Iterator
@@ -120,6 +121,37 @@ def test_a_key_means_the_same_request_over_every_transport(place: Place, first: 
     assert TRANSPORTS[second](place, client, "k", ASKED) == Answered(answered.report, repeated=True)
     assert TRANSPORTS[second](place, client, "k", ASKED | {"reason": "other"}).report == "request.key_reused"
     assert place.events() == before + 1
+
+
+def test_a_file_is_the_same_request_over_every_transport(place: Place, tmp_path: Path) -> None:
+    """What was sent over HTTP is known over MCP and on the command line; other bytes are another request."""
+    client, file = place.key("desk"), tmp_path / "door.txt"
+    file.write_bytes(b"a door")
+    headers = {"Authorization": f"Bearer {client}", "Idempotency-Key": "k"}
+    first = httpx2.post(f"{place.url}/v1/attachments/add?name=door.txt", content=b"a door", headers=headers).json()
+    meta: Any = {IDEMPOTENCY_KEY: "k"}
+
+    async def run() -> Any:
+        async with (
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {client}"}) as http,
+            Client(streamable_http_client(f"{place.url}/mcp", http_client=http)) as it,
+        ):
+            given = {"file": base64.b64encode(b"a door").decode(), "name": "door.txt"}
+            return await it.call_tool("attachments_add", given, meta=meta)
+
+    over = anyio.run(run)
+    assert (over.structured_content, over.meta[REPLAYED]) == (first, True)
+    place.monkeypatch.setenv("MUNIMENT_CLIENT_KEY", client)
+    typed = ["attachments", "add", str(file), "--name", "door.txt", "--idempotency-key", "k", "--json"]
+    assert json.loads(place.shell.must(*typed).out) == first
+    file.write_bytes(b"another door")
+    assert json.loads(place.shell.run(*typed).out)["error"]["code"] == "request.key_reused"
+
+
+@pytest.mark.parametrize("wrong", [7, True, ["k"], "", "a b"])
+def test_over_mcp_a_key_is_a_text(place: Place, wrong: Any) -> None:
+    answered = over_mcp(place, place.key("desk"), wrong, ASKED)
+    assert answered.report == "request.invalid"
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)

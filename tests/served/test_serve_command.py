@@ -79,6 +79,8 @@ def test_a_person_starts_a_server_uses_it_and_stops_it(tmp_path: Path, options: 
         else:
             assert "muniment clients create" in said.readline()
         assert httpx2.get(f"{url}/health/ready").json() == {"ready": True}
+        for path in ("/memories/flush", "/memory/recall", "/agent-tool-registries", "/mcp"):
+            assert httpx2.post(f"{url}{path}", json={}).status_code in {401, 405}, path
         server.send_signal(signal.SIGINT)
         assert server.wait(timeout=30) in {0, 130}
 

@@ -81,22 +81,26 @@ class GatewayApp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request; raises what is wrong with it."""
         request = Request(scope, receive)
-        path: str = scope["path"]
-        if path in MEMORIES:
-            route, methods = path, {"POST"}
-        else:
-            route = path if path in self._routes else path.rpartition("/")[0] + PLACE
-            methods = set(self._routes[route]) if route in self._routes else set()
-        if not methods:
-            raise RouteMissing(at="path")
+        route, place = self._route(scope["path"])
         scope["state"]["route"] = route
+        methods = {"POST"} if route in MEMORIES else set(self._routes[route])
         if request.method not in methods:
             response = wrong_method(methods)
         elif route in MEMORIES:
             response = await self._memories(request, route)
         else:
-            response = await self._alias(request, route)
+            response = await self._alias(request, self._routes[route][request.method], place)
         await response(scope, receive, send)
+
+    def _route(self, path: str) -> tuple[str, str | None]:
+        """Return the route of a path, and the place that it names; an id may have slashes, too."""
+        if path in MEMORIES or path in self._routes:
+            return path, None
+        for route in self._routes:
+            base = route.removesuffix(PLACE) + "/"
+            if route.endswith(PLACE) and path.startswith(base) and path != base:
+                return route, path.removeprefix(base)
+        raise RouteMissing(at="path")
 
     # --- the memory gateway -------------------------------------------------------------------------------------------
 
@@ -126,17 +130,15 @@ class GatewayApp:
 
     # --- aliases of operations ----------------------------------------------------------------------------------------
 
-    async def _alias(self, request: Request, route: str) -> Response:
-        aliases = self._routes[route][request.method]
+    async def _alias(self, request: Request, aliases: list[Alias], place: str | None) -> Response:
         authorization = request.headers.get("authorization")
         caller = await anyio.to_thread.run_sync(self._callers.caller_of, authorization)
         request.state.client = caller.fingerprint
         operations = [self._operations[alias.operation] for alias in aliases]
         if len(operations) == 1:
             await anyio.to_thread.run_sync(partial(_permit, caller.runtime, operations[0]))
-        body = parsed_object(await json_body(request)) if request.method in {"POST", "PUT"} else {}
+        body = parsed_object(await _body(request))
         alias = chosen(aliases, body)
-        place = request.scope["path"].rpartition("/")[2] if route.endswith(PLACE) else None
         call = _Call(body, place, _idempotency_key(request))
         speaker = Speaker(subject=caller.runtime.access.subject, client=caller.client)
         answer = await anyio.to_thread.run_sync(partial(self._performed, caller.runtime, alias, call, speaker))
@@ -175,6 +177,15 @@ def _fitting(
     else:
         report = perform(group, operation, bound(operation, given | {alias.bound.budget: 0}))
     return KeyedReport(report=msgspec.json.encode(report))
+
+
+async def _body(request: Request) -> bytes:
+    """Return the body of a request; a method that has none takes no query either."""
+    if request.method in {"POST", "PUT"}:
+        return await json_body(request)
+    if request.query_params:
+        raise InvalidInput(at="query", problem="not_expected")
+    return b"{}"
 
 
 def _permit(runtime: Runtime, operation: Operation) -> None:
