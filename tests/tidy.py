@@ -83,7 +83,11 @@ def repository_files() -> list[Path]:
     )
     if listing.returncode == 0:
         return sorted(path for name in listing.stdout.decode().split("\0") if name and (path := ROOT / name).is_file())
-    kept = (path for folder in ("src", "tests", "replay", "schemas", "fixtures") for path in (ROOT / folder).rglob("*"))
+    kept = (
+        path
+        for folder in ("src", "tests", "replay", "schemas", "fixtures", "clients")
+        for path in (ROOT / folder).rglob("*")
+    )
     return sorted(path for path in kept if path.is_file() and "__pycache__" not in path.parts)
 
 
