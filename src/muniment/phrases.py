@@ -101,6 +101,7 @@ PHRASES: dict[str, str] = {
     "of_one_turn_alone": "must be in one turn",
     "old_format": "an earlier format",
     "older_version": "an older release wrote it, and reading cannot bring it up to date",
+    "one_process_only": "a store in memory, or one whose passphrase is typed, serves with one process",
     "only_reads": "a statement can only read",
     "opened_without_key": "the store was opened without its key",
     "order": "events are out of order",

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import logging
 import sys
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 import msgspec
 
-from muniment.errors import ExtraMissing
+from muniment.errors import ExtraMissing, InvalidInput
 from muniment.events.identity import ConversationId, SubjectId, TurnId
 from muniment.events.message import Message, Role
 from muniment.events.turn import Turn
 from muniment.governance.client_scope import ClientScope
 from muniment.kernel.sources import system_sources
-from muniment.runtime.catalogue import catalogue
-from muniment.runtime.open import open  # noqa: A004 - muniment.open()
+from muniment.runtime.open import MEMORY, open  # noqa: A004 - muniment.open()
 from muniment.runtime.runtime import Runtime
+from muniment.runtime.settings import settings
 from muniment.transports.cli.opening import opened_to_serve
 from muniment.transports.cli.store_options import StoreOptions, door_options
 
@@ -31,6 +32,9 @@ on this machine only; for other machines use --allow-remote, with TLS or behind 
 NEEDED = ("starlette", "uvicorn")
 NO_CLIENTS = "This space has no clients yet. Create one: muniment clients create NAME"
 SPACES_MAX = 64
+WORKERS_MAX = 64
+TYPED = "passphrase:"  # the source of a root key that somebody types
+KEY_BYTES = 32
 TALK = "parcel-7"
 DEMO = """A throw-away store with one conversation. Try in another terminal:
 
@@ -66,6 +70,13 @@ def serve_command() -> click.Command:
                 help="Origin of web pages that may call the server; repeat it for several.",
             ),
             click.Option(
+                ["--workers"],
+                type=click.IntRange(min=1, max=WORKERS_MAX),
+                default=1,
+                show_default=True,
+                help="Processes that serve the store together.",
+            ),
+            click.Option(
                 ["--spaces-max"],
                 type=click.IntRange(min=1),
                 default=SPACES_MAX,
@@ -81,31 +92,36 @@ def serve_command() -> click.Command:
 
 
 @click.pass_context
-def _run(ctx: click.Context, /, *, demo: bool, spaces_max: int, **given: object) -> int:
+def _run(ctx: click.Context, /, *, demo: bool, workers: int, spaces_max: int, **given: object) -> int:
     if not all(find_spec(name) for name in NEEDED):
         raise ExtraMissing(at="serve", problem="needs_http")
-    serving, served = (import_module(f"muniment.transports.http.{name}") for name in ("serving", "http_app"))
-    options = msgspec.convert(given, serving.ServeOptions)
-    listener = serving.Listener(options)
-    logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)
-    with open("memory:") if demo else opened_to_serve(ctx.ensure_object(StoreOptions), spaces_max) as runtime:
+    serving, served = import_module("muniment.transports.http.serving"), import_module(f"{__package__}.served_store")
+    door = ctx.ensure_object(StoreOptions)
+    if workers > 1 and (demo or _is_of_one_process(door)):
+        raise InvalidInput(at="workers", problem="one_process_only")
+    listener = serving.Listener(msgspec.convert(given, serving.ServeOptions))
+    with open(MEMORY) if demo else opened_to_serve(door, spaces_max) as runtime:
         click.echo(f"muniment serves {listener.url}")
         if demo:
             click.echo(DEMO.format(url=listener.url, key=_demo_key(runtime)))
         elif not runtime.clients.list_().clients:
             click.echo(NO_CLIENTS)
-        app = served.http_app(runtime, catalogue(), system_sources(), options.rules, _mounts(served))
         sys.stdout.flush()
-        listener.serve(listener.server(app))
+        if workers == 1:
+            served.serve_store(listener, runtime, served.Rates())
+            return 0
+    served.log_to_stderr()
+    with TemporaryDirectory(prefix="muniment-") as directory:
+        shared = served.SharedRates(path=Path(directory) / "rates.db", key=system_sources().entropy.take(KEY_BYTES))
+        work = partial(served.work, listener, door, spaces_max, shared)
+        import_module("muniment.transports.http.workers").Workers(workers, work).run()
     return 0
 
 
-def _mounts(served: Any) -> Any:
-    """Return what mounts MCP beside the operations, where its package is installed."""
-    if not find_spec("mcp"):
-        return served.no_mounts
-    over_http = import_module("muniment.transports.mcp.over_http")
-    return lambda callers: {over_http.PATH: over_http.McpOverHttp(catalogue(), callers, every=False)}
+def _is_of_one_process(door: StoreOptions) -> bool:
+    """Tell whether no other process can open the store: it is in memory, or somebody types what its key is made of."""
+    typed = (door.named.get("keys") or settings().keys) == TYPED
+    return typed or str(door.named.get("store") or settings().store) == MEMORY
 
 
 def _demo_key(runtime: Runtime) -> str:

@@ -11,6 +11,8 @@
     rates.py         how many requests a client may send
     openapi.py       all of it, described
     serving.py       the server process
+    workers.py       several of them, which one more looks after
+    process_signals.py   what stops them
 
 No module here knows an operation by name.
 """

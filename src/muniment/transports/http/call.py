@@ -43,10 +43,10 @@ class KeyHolder(Struct, frozen=True, kw_only=True):
 class Callers:
     """Finds out who calls."""
 
-    def __init__(self, runtime: Runtime, clock: Clock) -> None:
+    def __init__(self, runtime: Runtime, clock: Clock, rates: Rates) -> None:
         self._runtime = runtime
         self._clock = clock
-        self._rates = Rates()
+        self._rates = rates
 
     def caller_of(self, authorization: str | None, operation: Operation | None = None) -> KeyHolder:
         """Return who shows this key, and may call an operation where one is given.

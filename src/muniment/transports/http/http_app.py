@@ -28,6 +28,7 @@ from muniment.transports.http.call import Callers, answered
 from muniment.transports.http.downloads import Downloads
 from muniment.transports.http.openapi import JSON, methods_of, openapi, path_of, served
 from muniment.transports.http.problem import problem
+from muniment.transports.http.rates import Rates
 from muniment.transports.http.request_guard import LOOPBACK_ONLY, GuardRules, RequestGuard
 from muniment.transports.http.request_runtimes import one_request
 
@@ -68,14 +69,15 @@ def http_app(
     sources: Sources,
     rules: GuardRules = LOOPBACK_ONLY,
     mounts: Mounts = no_mounts,
+    rates: Rates | None = None,
 ) -> ASGIApp:
     """Return the application that serves an open store: whoever shows a client key gets what the key opens.
 
     `runtime` has the rights that no key exceeds. It stays open; whoever made it closes it. `mounts` makes the
-    applications at other paths, from what finds out who calls.
+    applications at other paths, from what finds out who calls. Several processes share `rates`.
     """
     listed = served(operations)
-    callers, downloads = Callers(runtime, sources.clock), Downloads(sources.entropy)
+    callers, downloads = Callers(runtime, sources.clock, rates or Rates()), Downloads(sources.entropy)
     routes = {
         path_of(one): Route(partial(_operation, one, callers, downloads), tuple(methods_of(one))) for one in listed
     }
