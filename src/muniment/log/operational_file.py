@@ -11,7 +11,7 @@ returns.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import apsw
@@ -39,10 +39,14 @@ Change = Callable[[bytes | None], bytes | None]  # from what is there to what sh
 
 
 class OperationalFile:
-    """Records of a store beside its logs. Thread-safe; `path` None keeps them in memory."""
+    """Records of a store beside its logs. Thread-safe; `path` None keeps them in memory.
 
-    def __init__(self, path: Path | None) -> None:
+    One that is not flushed is for what may be lost with the machine.
+    """
+
+    def __init__(self, path: Path | None, *, is_flushed: bool = True) -> None:
         self._path = path
+        self._pragmas = PRAGMAS if is_flushed else {**PRAGMAS, "synchronous": "OFF"}
         self._lock = new_lock()
         self._connection: apsw.Connection | None = None
         self._is_closed = False
@@ -110,18 +114,18 @@ class OperationalFile:
                 raise StoreClosed
             try:
                 if self._connection is None:
-                    self._connection = _opened(self._path)
+                    self._connection = _opened(self._path, self._pragmas)
                 yield self._connection
             except (*STORE_ERRORS, OSError) as error:
                 raise fault_of(error) from None
 
 
-def _opened(path: Path | None) -> apsw.Connection:
+def _opened(path: Path | None, pragmas: Mapping[str, str | int]) -> apsw.Connection:
     if path is not None and not path.exists():
         make_private(path)
     connection = apsw.Connection(":memory:" if path is None else str(path))
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-    for name, value in PRAGMAS.items():
+    for name, value in pragmas.items():
         connection.pragma(name, value)
     if path is not None:
         connection.pragma("journal_mode", "WAL")

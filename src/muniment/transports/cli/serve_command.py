@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import logging
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 import msgspec
 
-from muniment.errors import ExtraMissing
+from muniment.errors import ExtraMissing, InvalidInput
 from muniment.events.identity import ConversationId, SubjectId, TurnId
 from muniment.events.message import Message, Role
 from muniment.events.turn import Turn
 from muniment.governance.client_scope import ClientScope
 from muniment.kernel.sources import system_sources
-from muniment.runtime.catalogue import catalogue
-from muniment.runtime.open import open  # noqa: A004 - muniment.open()
+from muniment.runtime.open import MEMORY, open  # noqa: A004 - muniment.open()
 from muniment.runtime.runtime import Runtime
-from muniment.runtime.settings import set_observer
+from muniment.runtime.settings import settings
 from muniment.transports.cli.opening import opened_to_serve
 from muniment.transports.cli.store_options import StoreOptions, door_options
 
@@ -35,7 +34,9 @@ NEEDED = ("starlette", "uvicorn")
 NO_CLIENTS = "This space has no clients yet. Create one: muniment clients create NAME"
 SPACES_MAX = 64
 METRICS_PORT = 8719
-SOURCES = system_sources()
+WORKERS_MAX = 64
+TYPED = "passphrase:"  # the source of a root key that somebody types
+KEY_BYTES = 32
 TALK = "parcel-7"
 DEMO = """A throw-away store with one conversation. Try in another terminal:
 
@@ -85,6 +86,13 @@ def serve_command() -> click.Command:
                 help="Claim of a token that names the client.",
             ),
             click.Option(
+                ["--workers"],
+                type=click.IntRange(min=1, max=WORKERS_MAX),
+                default=1,
+                show_default=True,
+                help="Processes that serve the store together.",
+            ),
+            click.Option(
                 ["--spaces-max"],
                 type=click.IntRange(min=1),
                 default=SPACES_MAX,
@@ -108,69 +116,41 @@ def serve_command() -> click.Command:
 
 
 @click.pass_context
-def _run(ctx: click.Context, /, *, demo: bool, spaces_max: int, metrics: int | None, **given: object) -> int:
+def _run(ctx: click.Context, /, *, demo: bool, workers: int, spaces_max: int, **given: Any) -> int:
     if not all(find_spec(name) for name in NEEDED):
         raise ExtraMissing(at="serve", problem="needs_http")
-    if metrics is not None and not find_spec("prometheus_client"):
-        raise ExtraMissing(at="metrics", problem="needs_metrics")
-    serving, served = (import_module(f"muniment.transports.http.{name}") for name in ("serving", "http_app"))
-    tokens = _tokens({name: given.pop(name) for name in ("issuer", "audience", "jwks", "client_claim")})
-    options = msgspec.convert(given, serving.ServeOptions)
-    listener = serving.Listener(options)
-    logging.basicConfig(format="%(message)s", level=logging.INFO, stream=sys.stderr)
-    with open("memory:") if demo else opened_to_serve(ctx.ensure_object(StoreOptions), spaces_max) as runtime:
+    serving, served = import_module("muniment.transports.http.serving"), import_module(f"{__package__}.served_store")
+    door = ctx.ensure_object(StoreOptions)
+    if workers > 1 and (demo or _is_of_one_process(door)):
+        raise InvalidInput(at="workers", problem="one_process_only")
+    if workers > 1 and given["metrics"] is not None:
+        raise InvalidInput(at="metrics", problem="metrics_of_one_process")
+    tokens = {name: given.pop(name) for name in ("issuer", "audience", "jwks", "client_claim")}
+    told = served.ServeOrder(metrics_port=given.pop("metrics"), tokens=tokens)
+    told.check()
+    listener = serving.Listener(msgspec.convert(given, serving.ServeOptions))
+    with open(MEMORY) if demo else opened_to_serve(door, spaces_max) as runtime:
         click.echo(f"muniment serves {listener.url}")
         if demo:
             click.echo(DEMO.format(url=listener.url, key=_demo_key(runtime)))
         elif not runtime.clients.list_().clients:
             click.echo(NO_CLIENTS)
-        with _counting(runtime, serving, metrics) as observer:
-            setup = served.HttpSetup(options.rules, _mounts(), tokens, observer)
-            app = served.http_app(runtime, catalogue(), SOURCES, setup)
-            sys.stdout.flush()
-            listener.serve(listener.server(_traced(app)))
+        sys.stdout.flush()
+        if workers == 1:
+            served.serve_store(listener, runtime, told, served.Rates())
+            return 0
+    served.log_to_stderr()
+    with TemporaryDirectory(prefix="muniment-") as directory:
+        shared = served.SharedRates(path=Path(directory) / "rates.db", key=system_sources().entropy.take(KEY_BYTES))
+        work = partial(served.work, listener, told, (door, spaces_max), shared)
+        import_module("muniment.transports.http.workers").Workers(workers, work).run()
     return 0
 
 
-def _tokens(given: dict[str, Any]) -> Any:
-    """Return what verifies tokens, where any are taken."""
-    if all(given[name] is None for name in ("issuer", "audience", "jwks")):
-        return None
-    if not find_spec("jwt"):
-        raise ExtraMissing(at="serve", problem="needs_jwt")
-    return msgspec.convert(given, import_module("muniment.transports.http.tokens").TokenOptions).verifier()
-
-
-def _traced(app: Any) -> Any:
-    """Return an application that goes on with the traces of its callers, where the settings ask for traces."""
-    return app if set_observer() is None else import_module("muniment.transports.http.trace_context").TraceContext(app)
-
-
-@contextmanager
-def _counting(runtime: Runtime, serving: Any, port: int | None) -> Iterator[Any]:
-    """Give what counts requests, and serve what it counts at a port of this machine; None where nobody asked for it."""
-    if port is None:
-        yield None
-        return
-    counted = import_module("muniment.transports.http.metrics").HttpMetrics(runtime.totals)
-    listener = serving.Listener(serving.ServeOptions(port=port))
-    click.echo(f"metrics are at {listener.url}/metrics")
-    with listener.serving(counted.app(SOURCES.ids)):
-        yield counted
-
-
-def _mounts() -> Any:
-    """Return what mounts the gateway beside the operations, and MCP where its package is installed."""
-    gateway = import_module("muniment.transports.gateway.gateway_app")
-    over_http = import_module("muniment.transports.mcp.over_http") if find_spec("mcp") else None
-
-    def mounts(callers: Any) -> dict[str, Any]:
-        made = dict(gateway.GatewayApp(catalogue(), callers).mounts)
-        if over_http is not None:
-            made[over_http.PATH] = over_http.McpOverHttp(catalogue(), callers, every=False)
-        return made
-
-    return mounts
+def _is_of_one_process(door: StoreOptions) -> bool:
+    """Tell whether no other process can open the store: it is in memory, or somebody types what its key is made of."""
+    typed = (door.named.get("keys") or settings().keys) == TYPED
+    return typed or str(door.named.get("store") or settings().store) == MEMORY
 
 
 def _demo_key(runtime: Runtime) -> str:

@@ -18,6 +18,8 @@
     openapi.py       all of it, described
     trace_context.py requests as parts of the traces of their callers
     serving.py       the server process
+    workers.py       several of them, which one more looks after
+    process_signals.py   what stops them
 
 No module here knows an operation by name.
 """

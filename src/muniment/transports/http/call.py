@@ -57,11 +57,11 @@ class TokenNames(Protocol):
 class Callers:
     """Finds out who calls: by a client key or, where tokens are taken, by one of these."""
 
-    def __init__(self, runtime: Runtime, clock: Clock, tokens: TokenNames | None = None) -> None:
+    def __init__(self, runtime: Runtime, clock: Clock, rates: Rates, tokens: TokenNames | None = None) -> None:
         self._runtime = runtime
         self._clock = clock
         self._tokens = tokens
-        self._rates = Rates()
+        self._rates = rates
 
     def caller_of(self, authorization: str | None, operation: Operation | None = None) -> KeyHolder:
         """Return who shows this key or token, and may call an operation where one is given.

@@ -33,6 +33,7 @@ from muniment.transports.http.downloads import Downloads
 from muniment.transports.http.event_stream import EventStreams
 from muniment.transports.http.openapi import is_feed, methods_of, openapi, served, stream_path
 from muniment.transports.http.problem import wrong_method
+from muniment.transports.http.rates import Rates
 from muniment.transports.http.request_guard import LOOPBACK_ONLY, GuardRules, RequestGuard, RequestObserver
 from muniment.transports.http.request_runtimes import one_request
 from muniment.transports.http.serving import STOP
@@ -75,13 +76,14 @@ class HttpSetup(NamedTuple):
     """What a server is set up with: which requests pass, and what there is beside the operations.
 
     `mounts` makes the applications at other paths, from what finds out who calls. With `tokens` a client shows one of
-    these or its key. `observer` is told of every request.
+    these or its key. `observer` is told of every request. Several processes share `rates`.
     """
 
     rules: GuardRules = LOOPBACK_ONLY
     mounts: Mounts = no_mounts
     tokens: TokenNames | None = None
     observer: RequestObserver | None = None
+    rates: Rates | None = None
 
 
 PLAIN = HttpSetup()
@@ -93,7 +95,8 @@ def http_app(runtime: Runtime, operations: Iterable[Operation], sources: Sources
     `runtime` has the rights that no key exceeds. It stays open; whoever made it closes it.
     """
     listed, rules, tokens = served(operations), setup.rules, setup.tokens
-    callers, downloads = Callers(runtime, sources.clock, tokens), Downloads(sources.entropy)
+    callers = Callers(runtime, sources.clock, setup.rates or Rates(), tokens)
+    downloads = Downloads(sources.entropy)
     streams = EventStreams(callers)
     routes = {
         path_of(one): Route(partial(_operation, one, callers, downloads), tuple(methods_of(one))) for one in listed

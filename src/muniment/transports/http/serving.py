@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import signal
 import socket
 import threading
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from starlette.types import ASGIApp
 
 from muniment.errors import FileUnavailable, InvalidInput
 from muniment.transports.http.client_connection import BoundedConnection
+from muniment.transports.http.process_signals import handled, outlived
 from muniment.transports.http.request_guard import GuardRules
 
 PORT = 8718
@@ -89,7 +91,7 @@ class Listener:
     def __init__(self, options: ServeOptions) -> None:
         """Take the place; port 0 takes a free one. Raises `request.invalid` for one that is not available."""
         options.check()
-        self._options = options
+        self.options = options
         family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
         try:
             self._socket = socket.create_server((options.host, options.port), family=family, backlog=BACKLOG)
@@ -105,8 +107,8 @@ class Listener:
         return StoppingServer(
             uvicorn.Config(
                 app,
-                ssl_certfile=self._options.tls_cert,
-                ssl_keyfile=self._options.tls_key,
+                ssl_certfile=self.options.tls_cert,
+                ssl_keyfile=self.options.tls_key,
                 ws="none",
                 lifespan="on",
                 log_config=None,
@@ -133,5 +135,5 @@ class Listener:
 
     def serve(self, server: uvicorn.Server) -> None:
         """Serve until a signal stops the server, and then let the requests in work end."""
-        with self._socket:
+        with self._socket, handled(outlived, signal.SIGTERM):
             server.run([self._socket])
