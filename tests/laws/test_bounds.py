@@ -68,6 +68,8 @@ SQL = [
     "SELECT count(*) FROM words WHERE words MATCH 'tea OR noted'",
     "SELECT count(*) FROM links",
     "SELECT count(*) FROM attributes",
+    "SELECT id, subject, plane, topic, text FROM items ORDER BY 1",
+    "SELECT channel, conversation, turn, phase FROM item_evidence ORDER BY 1, 2, 3",
 ]  # fmt: skip
 
 
@@ -126,8 +128,8 @@ ASKED: dict[str, list[dict[str, Any]]] = {
     "subjects.list": [{}, {"limit": 1}],
     "subjects.inspect": each(subject=["ada"], view=["host_ui", "raw_owner"], query=[None, "tea"]),
     "memory.recall": each(subject=["ada"], query=["tea harbour", "garden"], ranking=[{"explain": True}]),
-    "memory.list": each(subject=["ada"], view=["raw_owner"], selection=[{}, {"state": "all"}]),
-    "memory.show": each(item=[f"i-{number}" for number in range(6)], view=["raw_owner"]),
+    "memory.list": each(subject=["ada"], view=["raw_owner"], selection=[{}, {"state": "all", "shared": True}]),
+    "memory.show": each(item=[f"{kind}-{number}" for kind in "if" for number in range(6)], view=["raw_owner"]),
     "memory.prompt": each(subject=["ada"], budget_tokens=[999], query=[None, "tea"]),
     "memory.journal": each(subject=["ada"]),
     "notebook.policies": [{}, {"subject": "ada"}],

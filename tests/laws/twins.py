@@ -11,13 +11,14 @@ import muniment
 from muniment.events.attributes import Attribute, AttributeTarget
 from muniment.events.changes import Transition
 from muniment.events.identity import Channel, ChatId, ConversationId, ConversationKey, SubjectId, TurnId
+from muniment.events.memory_items import MemoryPlane
 from muniment.events.message import Message, Role
 from muniment.events.references import Visibility
 from muniment.events.turn import Turn
 from muniment.governance.access import Access
 from muniment.kernel.cursor import PREFIX
 from muniment.kernel.sources import seeded_sources
-from muniment.memory.candidate import ItemSource
+from muniment.memory.candidate import ItemAudience, ItemSource
 from muniment.runtime.runtime import Runtime
 from muniment.space.options import Options
 from tests.attributes import attribute
@@ -87,7 +88,9 @@ def store_of(turns: list[tuple[int, SpokenTurn]]) -> World:
             text = f"{' '.join(one.words)} {_secret(one)}{number}"
             fields: dict[str, Any] = {"topic": f"topic {number}", "id": f"i-{number}", "subject": subject}
             fields["evidence"] = [ItemSource(conversation=key, turn=turn)]
-            runtime.memory.remember([candidate(text, **fields)], "host")
+            own: dict[str, Any] = {"topic": f"fact {number}", "id": f"f-{number}", "plane": MemoryPlane.SHARED_FACT}
+            own |= {"audience": ItemAudience(only=[subject])}
+            runtime.memory.remember([candidate(text, **fields), candidate(text, **fields | own)], "host")
         if one.became is not None:
             runtime.lifecycle.request(key, one.became, "asked for", OPERATOR, turn)
     return world

@@ -113,6 +113,13 @@ def test_what_feedback_does_depends_on_its_turns(
         assert change.observations == (Observations(succeeded=4) if added else TWICE)
 
 
+@pytest.mark.parametrize(("first", "again"), [(None, "turn-1#0"), ("turn-1#0", None), ("turn-1#0", "turn-1#1")])
+def test_one_turn_is_observed_once_whichever_message_is_named(first: str | None, again: str | None) -> None:
+    history = [experience(evidence=[source("turn-1", first)])]
+    change = experience_change(history, sources_of([source("turn-1", again)]), TWICE, lambda _: False)
+    assert change.step is ExperienceStep.ALREADY_OBSERVED
+
+
 def test_observations_are_counted_by_outcome() -> None:
     found = observed([saw(), saw(outcome=ToolOutcome.FAILED), saw()], ReuseOutcome.MISLED)
     assert found == Observations(succeeded=2, failed=1, misled=1)

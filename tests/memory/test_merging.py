@@ -50,6 +50,7 @@ MERGES: list[tuple[Incoming, MemoryItem, MergeOutcome, MergeReason]] = [
     (incoming(observed_ms=1500), item(confirmed_ms=1500), MergeOutcome.SUPERSEDES, MergeReason.NEWER),
     (incoming(observed_ms=1499), item(corrected_ms=1500), MergeOutcome.REFUSED, MergeReason.OLDER),
     (incoming(OSLO, confidence=1), item(expires_ms=2000), MergeOutcome.SUPERSEDES, MergeReason.EXPIRED),
+    (incoming(observed_ms=999), item(expires_ms=2000), MergeOutcome.REFUSED, MergeReason.OLDER),
     (incoming(OSLO), item(expires_ms=2001), MergeOutcome.DUPLICATE, MergeReason.SAME_TEXT),
     (incoming(OSLO), item(expires_ms=2000, pinned=True), MergeOutcome.DUPLICATE, MergeReason.SAME_TEXT),
     (incoming(), item(expires_ms=2000, disabled=True), MergeOutcome.REFUSED, MergeReason.DISABLED),

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from muniment.errors import AccessDenied, Conflict, InvalidInput, UnknownPlace
+from muniment.errors import AccessDenied, Conflict, InvalidInput, Kind, UnknownPlace
 from muniment.events.identity import SubjectId
+from muniment.events.memory_governance import PolicyAction
 from muniment.events.memory_items import ItemPrivacy, MemoryPlane
 from muniment.governance.access import Access
 from muniment.governance.views import View
@@ -18,6 +19,7 @@ from muniment.operations.memory.forget_targets import ForgetTarget
 from muniment.operations.memory.selection import ItemFilter
 from muniment.operations.notebook.decide_report import DecideReport, ProposalVerdict
 from muniment.operations.notebook.list_proposals import ProposalFilter, ShownProposal
+from muniment.operations.notebook.policy_requests import MemorySelector
 from muniment.operations.notebook.propose import ProposedCandidate
 from tests.laws.every_key import Keys, opened_by, sealed_values
 from tests.memory.asking import HOME_CITY, amend, forget, listed, remember, size, texts
@@ -224,3 +226,13 @@ def test_what_was_forgotten_of_a_proposal_is_known_by_what_it_rests_on(world: Wo
     assert propose(world, "Eats fish", turn=None, topic="food", origin="notes.md").reason == "forgotten"
     assert propose(world, "Eats fish", turn=None, topic="food", origin="other.md").changed
     assert propose(world, "Eats meat", turn=None, topic="food").changed
+
+
+def test_an_accepted_proposal_that_is_refused_is_a_verdict(world: World) -> None:
+    """Whatever the reason is called: a command ends with a code that says so."""
+    world.with_turns(1)
+    told = propose(world)
+    world.runtime.notebook.set_policy(PolicyAction.SUPPRESS, "asked", "ada", MemorySelector(kind="profile"))
+    decided = decide(world, told.proposal, ACCEPT)
+    assert (decided.reason, decided.verdict) == ("suppressed_by_policy", Kind.INVALID)
+    assert decide(world, told.proposal, REJECT).verdict is None

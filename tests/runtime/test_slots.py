@@ -54,6 +54,9 @@ def test_what_has_expired_takes_no_room() -> None:
     new = remember(world, confidence=0.1)
     assert (new.changed, new.evicted, texts(world)) == (True, [], ["Lives in Oslo"])
     assert remember(world, "Walks", topic="commute", confidence=0.05).reason == "notebook_full"
+    assert remember(world, "Parks on deck 12", topic="car", confidence=0.05).reason == "notebook_full"
+    again = remember(world, "Parks on deck 12", topic="car", id="i-2")
+    assert (again.reason, len(again.evicted), texts(world)) == ("expired", 1, ["Parks on deck 12"])
 
 
 @pytest.mark.parametrize("amendment", [RefreshItem(), CorrectItem(text="Lives in Bergen")])

@@ -71,6 +71,12 @@ def test_a_registry_is_registered_replaced_and_removed(world: World) -> None:
     assert (one.registry, one.revision, one.tools, one.disabled) == ("desk", 4, 1, 0)
 
 
+def test_each_report_about_a_registry_has_the_number_of_what_was_said(world: World) -> None:
+    tools = world.runtime.tools
+    said = [tools.register(registry(fingerprint), "host") for fingerprint in ("f1", "f2", "f2", "f1")]
+    assert [(report.revision, report.changed) for report in said] == [(1, True), (2, True), (2, False), (3, True)]
+
+
 def test_registries_outlive_a_restart_and_are_proved(lasting: FileWorld) -> None:
     register(lasting)
     register(lasting, "f2")

@@ -104,8 +104,8 @@ def says_the_same(text: str, item: MemoryItem) -> bool:
 
 
 def _has_expired(incoming: Incoming, item: MemoryItem) -> bool:
-    """Tell whether nobody is shown the item any more; nothing takes the place of a disabled one."""
-    return item.has_expired(incoming.now_ms) and not item.disabled
+    """Tell whether the item is shown to nobody any more, and is not newer; a disabled one keeps its slot."""
+    return item.has_expired(incoming.now_ms) and not item.disabled and incoming.observed_ms >= item.stated_ms
 
 
 def _has_the_same_words(incoming: Incoming, item: MemoryItem) -> bool:

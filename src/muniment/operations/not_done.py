@@ -28,6 +28,7 @@ NOT_DONE: dict[str, Kind] = {
     "source_hidden": Kind.CONFLICT,
     "needs_feedback": Kind.INVALID,
     "weak_skill": Kind.INVALID,
+    "formatted_dump": Kind.INVALID,
     # decisions about candidates and proposals
     "refuse": Kind.INVALID,
     "defer": Kind.INVALID,

@@ -57,7 +57,8 @@ class CandidateDecisions:
         history = history + notebooks.forgotten_from(self._reader, told.subject, told.plane, prepared.meta)
         merge = merged(prepared.incoming(self._now_ms), history)
         decided = _merged(merge, history)
-        return self._with_room(prepared, decided) if merge.outcome is MergeOutcome.RECORDED else decided
+        takes_room = merge.outcome is MergeOutcome.RECORDED or merge.reason is MergeReason.EXPIRED
+        return self._with_room(prepared, decided) if takes_room else decided
 
     def _is_shown(self, prepared: PreparedItem) -> bool:
         """Tell whether the words of all turns that an item rests on are still shown to somebody."""

@@ -22,6 +22,7 @@ REASONS: dict[str, str] = {
     "and the same with --token instead",
     "decided_otherwise": "the other verdict was given before",
     "forgotten": "it was forgotten",
+    "formatted_dump": "it is a dump, not a statement",
     "kept": "a hold keeps it",
     "needs_feedback": "it comes from feedback about tools alone",
     "nothing_changed": "it is so already",
