@@ -34,11 +34,12 @@ def server() -> Iterator[Server]:
         yield running
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run the tests of some modules behind a server, too."""
     served = metafunc.module.__name__.rpartition(".")[2] in SERVED and metafunc.definition.name not in BESIDE
     if served and "world" in metafunc.fixturenames:
-        metafunc.parametrize("world", [*STORES, "served"], indirect=True)
+        metafunc.definition.add_marker(pytest.mark.parametrize("world", [*STORES, "served"], indirect=True))
 
 
 @pytest.fixture(params=STORES)
