@@ -1,7 +1,8 @@
 """The gate over histories: every fixture on every store in every mode, and the stores of every release.
 
 1. Each fixture is run on each of its stores, with derived data grown, rebuilt and reopened. Every expectation must
-   hold, and all runs must measure the same. What differs first is told by point, projection and key.
+   hold, and all runs must measure the same. What differs first is told by point, projection and key. One more run
+   calls whatever is served over HTTP (`replay.served`), and must measure the same, too.
 2. The digests of the projections must be those of `fixtures/histories/digests.toml`, unless a projection has another
    version than they were written for: then they are written again, by hand, and seen as a diff.
 3. Every store under `fixtures/stores/` is copied, opened with its key, audited, and held to what it was when it was
@@ -21,6 +22,7 @@ from muniment.replay.measuring import PROJECTIONS
 from muniment.replay.replay_report import CheckOutcome, FixtureRun
 from muniment.replay.running import run_fixture
 from replay.releases import RELEASES, complaints_about
+from replay.served import Server
 
 HISTORIES = Path(__file__).resolve().parents[1] / "fixtures" / "histories"
 FIXTURES_MIN = 25
@@ -48,10 +50,19 @@ def runs_of(fixture: Fixture, known: KnownDigests) -> list[FixtureRun]:
     ]
 
 
-def complaints(runs: Sequence[FixtureRun]) -> Iterator[str]:
+def run_over_http(fixture: Fixture, known: KnownDigests, server: Server) -> FixtureRun:
+    """Run a fixture on the first of its stores, behind a server."""
+    return run_fixture(
+        fixture, fixture.header.stores[0], digests=known.of(fixture), scratch=SCRATCH, reach=server.reached
+    )
+
+
+def complaints(runs: Sequence[FixtureRun], over_http: Sequence[FixtureRun] = ()) -> Iterator[str]:
     """Yield what is wrong with the runs of one fixture."""
-    for run in runs:
-        where = f"{run.fixture} on {run.store}, {run.mode}"
+    told = {id(run): f"{run.fixture} on {run.store}, {run.mode}" for run in runs}
+    told |= {id(run): f"{run.fixture} over HTTP" for run in over_http}
+    for run in (*runs, *over_http):
+        where = told[id(run)]
         for check in run.checks:
             if check.verdict is CheckOutcome.FAILED:
                 yield f"{where}: line {check.line}, {check.what}: {check.difference}"
@@ -69,12 +80,13 @@ def check(names: Sequence[str], say: Say) -> bool:
     for name in outdated:
         wrong += 1
         say(f"projection {name} has another version than {FILE}: python -m replay check --write")
-    for fixture in chosen:
-        runs = runs_of(fixture, known)
-        count += len(runs)
-        for complaint in complaints(runs):
-            wrong += 1
-            say(complaint)
+    with Server().running() as server:
+        for fixture in chosen:
+            runs, over_http = runs_of(fixture, known), run_over_http(fixture, known, server)
+            count += len(runs) + 1
+            for complaint in complaints(runs, [over_http]):
+                wrong += 1
+                say(complaint)
     if not names:
         if len(chosen) < FIXTURES_MIN:
             wrong += 1
@@ -82,7 +94,7 @@ def check(names: Sequence[str], say: Say) -> bool:
         for complaint in complaints_about(RELEASES):
             wrong += 1
             say(complaint)
-    say(f"check: {len(chosen)} fixtures, {count} runs, {wrong} failures")
+    say(f"check: {len(chosen)} fixtures, {count} runs, {server.calls} calls over HTTP, {wrong} failures")
     return not wrong
 
 

@@ -63,7 +63,7 @@ def recorded(fixture: Fixture) -> tuple[Fixture, RecordingReport, Shape]:
     """Play a history and record the space that it leaves; return the recording, and the shape of the space."""
     with tempfile.TemporaryDirectory() as directory:
         stage = StoreUnderTest(Path(directory), fixture.header, StoreKind.MEMORY)
-        running = FixtureRunning(stage, DerivationMode.INCREMENTAL, {})
+        running = FixtureRunning(stage, DerivationMode.INCREMENTAL, {}, None)
         running.begin()
         for line, command in enumerate(fixture.commands, start=2):
             running.step(line, command)

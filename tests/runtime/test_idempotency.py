@@ -199,3 +199,13 @@ def test_an_upload_belongs_to_its_request(world: World) -> None:
     )
     with pytest.raises(KeyReused):
         call(world.runtime, "attachments.add", {}, "k", b"other bytes")
+
+
+def test_what_ends_the_store_or_the_space_is_answered_all_the_same(world: World) -> None:
+    """Its answer can be kept nowhere, and it was carried out."""
+    world.with_turns(1)
+    erase = {"scope": {"whole_space": "default"}, "reason": "over", "requester": "who"}
+    answer = call(world.runtime, "lifecycle.erase", erase, "k-1")
+    assert json.loads(answer.report)["changed"]
+    assert json.loads(call(world.runtime, "spaces.list", {}, "k-2").report)["spaces"] == []
+    assert call(world.runtime, "system.close", {}, "k-3").report

@@ -33,6 +33,7 @@ from muniment.errors import (
     InvalidInput,
     LimitExceeded,
     MunimentError,
+    NotCanonical,
     NotServed,
     RequestInProgress,
     ServerUnavailable,
@@ -111,14 +112,23 @@ def _http_call(operation: Operation, request: Request, upload: UploadBody | None
     headers = {"Accept": f"{JSON}, {PROBLEM}"}
     if takes_key(operation):
         headers["Idempotency-Key"] = sources.ids.new_id()
+    body = _json_of(request)
     if upload is None:
-        return HttpCall(path_of(operation), {**headers, "Content-Type": JSON}, msgspec.json.encode(request))
+        return HttpCall(path_of(operation), {**headers, "Content-Type": JSON}, body)
     query = urlencode(query_of(request))
     if len(query) > QUERY_CHARS_MAX:
         raise LimitExceeded(at="query", problem="request_too_large", limit=QUERY_CHARS_MAX, found=len(query))
     if upload.size is not None:
         headers["Content-Length"] = str(upload.size)
     return HttpCall(f"{path_of(operation)}?{query}", {**headers, "Content-Type": BYTES}, upload)
+
+
+def _json_of(request: Request) -> bytes:
+    """Return a request as JSON; refuses what JSON has no words for, and would say as null."""
+    body = msgspec.json.encode(request)
+    if msgspec.json.decode(body) != msgspec.to_builtins(request, str_keys=True):
+        raise NotCanonical(problem="not_finite")
+    return body
 
 
 def _report(operation: Operation, answer: HttpAnswer) -> Any:

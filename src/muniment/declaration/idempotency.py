@@ -97,14 +97,14 @@ class _KeyedCall:
     """One call under a key: its place among the records, and what is kept there."""
 
     def __init__(self, session: Session, operation: Operation, key: str) -> None:
-        self._session = session
+        self._space = session.inspected
         self._operation = operation
         self._records = session.store.records
-        self._name = (session.client or "", session.space.name, key)
+        self._name = (session.client or "", self._space.name, key)
 
     def reserve(self, request: Request, body: _Digesting | None) -> KeptAnswer | None:
         """Reserve the key for this request, or return what is kept under it."""
-        now_ms = self._session.space.sources.clock.now_ms()
+        now_ms = self._space.sources.clock.now_ms()
         found: list[KeptAnswer] = []
 
         def reserved(kept: KeptAnswer | None) -> KeptAnswer:
@@ -125,12 +125,15 @@ class _KeyedCall:
 
     def keep(self, request: Request, body: _Digesting | None, report: bytes) -> None:
         """Keep the report of a call that has ended."""
-        session = self._session
-        nonce = session.space.sources.entropy.take(NONCE_BYTES)
-        is_kept = not self._operation.terms.secret
-        sealed = session.space.keys.current.seal(nonce, report, CONTEXT) if is_kept else b""
-        digest = self._digest(request, body)
+        sealed, digest = self._sealed(report), self._digest(request, body)
         self._records.change(ANSWERS, lambda _: KeptAnswer(request=digest, sealed=sealed), *self._name)
+
+    def _sealed(self, report: bytes) -> bytes:
+        """Return a report sealed under the key of the space; nothing of a secret one, and of a space that has ended."""
+        keys = self._space.keys
+        if self._operation.terms.secret or not keys.versions:
+            return b""
+        return keys.current.seal(self._space.sources.entropy.take(NONCE_BYTES), report, CONTEXT)
 
     def release(self) -> None:
         """Free the key of a call that failed."""
@@ -142,7 +145,7 @@ class _KeyedCall:
         if not kept.sealed:
             raise AnswerErased(problem="shown_once")
         try:
-            report = open_sealed(self._session.space.keys, kept.sealed, CONTEXT, at="answer")
+            report = open_sealed(self._space.keys, kept.sealed, CONTEXT, at="answer")
         except KeyMissing:
             raise AnswerErased from None
         return KeyedReport(report=report, is_repeated=True)

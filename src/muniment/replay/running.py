@@ -33,11 +33,13 @@ from muniment.replay.replay_report import CheckOutcome, FixtureRun, Measured, Re
 from muniment.replay.store_under_test import StoreUnderTest
 from muniment.replay.values import FILE, difference, resolved, told
 from muniment.runtime.catalogue import catalogue
+from muniment.runtime.runtime import Runtime
 from muniment.space.options import StoreKind
 
 NOTHING = Expectation()
 EMPTY = "the expectation is empty"
 Digests = Mapping[str, Mapping[str, str]]  # line -> projection -> digest
+Reach = Callable[[Runtime], Runtime]  # how the runtime is reached that performs a command
 
 
 def run_fixture(
@@ -46,14 +48,17 @@ def run_fixture(
     mode: DerivationMode = DerivationMode.INCREMENTAL,
     digests: Digests | None = None,
     scratch: Path | None = None,
+    reach: Reach | None = None,
 ) -> FixtureRun:
     """Run a fixture in a directory of its own, which is gone afterwards.
 
     `digests` says what the projections are at its lines, where the fixture itself does not. `scratch` is where the
-    directory is made; without it, where temporary files are.
+    directory is made; without it, where temporary files are. `reach` puts something between the commands and the store,
+    such as a server.
     """
     with tempfile.TemporaryDirectory(prefix="muniment-replay-", dir=scratch, ignore_cleanup_errors=True) as directory:
-        running = FixtureRunning(StoreUnderTest(Path(directory), fixture.header, store), mode, digests or {})
+        stage = StoreUnderTest(Path(directory), fixture.header, store)
+        running = FixtureRunning(stage, mode, digests or {}, reach)
         try:
             lines = enumerate(fixture.commands, start=2) if running.begin() else ()
             for line, command in lines:
@@ -78,12 +83,13 @@ def run_fixture(
 class FixtureRunning:
     """One run in progress."""
 
-    def __init__(self, stage: StoreUnderTest, mode: DerivationMode, digests: Digests) -> None:
+    def __init__(self, stage: StoreUnderTest, mode: DerivationMode, digests: Digests, reach: Reach | None) -> None:
         self.checks: list[ReplayCheck] = []
         self.measured: list[Measured] = []
         self._stage = stage
         self._mode = mode
         self._digests = digests
+        self._reach = reach
         self._kept: dict[str, Any] = {}
         self._operations = {operation.path: operation for operation in catalogue()}
 
@@ -162,6 +168,8 @@ class FixtureRunning:
             raise InvalidInput(at=f"line {line}, do", problem="unknown_word")
         access = None if command.access is None else command.access.access()
         runtime = self._stage.runtime(command.space, access)
+        if self._reach is not None:
+            runtime = self._reach(runtime)
         given = resolved(command.given, self._kept, self._stage.file)
         self._stage.chance.command(f"{line}")
         upload: Path | bytes | None = None

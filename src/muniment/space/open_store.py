@@ -223,7 +223,7 @@ class OpenStore(OneProcess):
         """The operational records of the store; the file is made when the first one is kept."""
         if self.keys is None:
             raise KeyUnavailable(problem="opened_without_key")
-        return records_in(self.directory if self._logs.at_rest else None, self.keys, self.sources)
+        return records_in(self.directory if self._logs.at_rest else None, self.keys, self.sources.clock)
 
     def names(self) -> list[str]:
         """Return the names of all spaces, sorted."""

@@ -15,7 +15,7 @@ from msgspec import Struct
 from muniment.crypto.record_cipher import RecordCipher
 from muniment.crypto.store import StoreKeys
 from muniment.errors import Corrupt
-from muniment.kernel.sources import Sources
+from muniment.kernel.sources import Clock, SystemEntropy
 from muniment.log.operational_file import FILE, OperationalFile
 
 Value = TypeVar("Value", bound=Struct)
@@ -31,35 +31,39 @@ class RecordKind(Generic[Value]):
 
 
 class OperationalRecords:
-    """The records of one open store. Thread-safe."""
+    """The records of one open store. Thread-safe.
 
-    def __init__(self, file: OperationalFile, cipher: RecordCipher, sources: Sources) -> None:
+    They are no part of a log, so sealing one draws nothing that a replay of the log would have to draw again.
+    """
+
+    def __init__(self, file: OperationalFile, cipher: RecordCipher, clock: Clock) -> None:
         self._file = file
         self._cipher = cipher
-        self._sources = sources
+        self._clock = clock
+        self._entropy = SystemEntropy()
 
     def find(self, kind: RecordKind[Value], *name: str) -> Value | None:
         """Return the record of this name, or None."""
         place = self._cipher.name(kind.name, *name)
-        sealed = self._file.get(kind.name, place, self._sources.clock.now_ms())
+        sealed = self._file.get(kind.name, place, self._clock.now_ms())
         return None if sealed is None else self._opened(kind, place, sealed)
 
     def all_of(self, kind: RecordKind[Value]) -> list[Value]:
         """Return all records of a kind, in no order that tells anything."""
-        found = self._file.all_of(kind.name, self._sources.clock.now_ms())
+        found = self._file.all_of(kind.name, self._clock.now_ms())
         return [self._opened(kind, place, sealed) for place, sealed in found]
 
     def change(self, kind: RecordKind[Value], change: Callable[[Value | None], Value | None], *name: str) -> None:
         """Replace a record by what `change` makes of it, alone among all processes; None deletes it."""
         place = self._cipher.name(kind.name, *name)
-        now_ms = self._sources.clock.now_ms()
+        now_ms = self._clock.now_ms()
         expires_ms = None if kind.ttl_ms is None else now_ms + kind.ttl_ms
 
         def sealed(kept: bytes | None) -> bytes | None:
             after = change(None if kept is None else self._opened(kind, place, kept))
             if after is None:
                 return None
-            return self._cipher.seal(kind.name, place, msgspec.json.encode(after), self._sources.entropy)
+            return self._cipher.seal(kind.name, place, msgspec.json.encode(after), self._entropy)
 
         self._file.change(kind.name, place, now_ms, sealed, expires_ms)
 
@@ -78,7 +82,7 @@ class OperationalRecords:
             raise Corrupt(at=kind.name, problem="malformed") from None
 
 
-def records_in(directory: Path | None, keys: StoreKeys, sources: Sources) -> OperationalRecords:
+def records_in(directory: Path | None, keys: StoreKeys, clock: Clock) -> OperationalRecords:
     """Return the records of the store in a directory, or of one that is in memory alone."""
     file = OperationalFile(None if directory is None else directory / FILE)
-    return OperationalRecords(file, keys.record_cipher(), sources)
+    return OperationalRecords(file, keys.record_cipher(), clock)
