@@ -9,6 +9,7 @@ from muniment.events.memory_items import (
     InvalidityGround,
     ItemPrivacy,
     ItemScope,
+    MemoryPlane,
     Retirement,
     Revision,
     StaleHint,
@@ -16,6 +17,7 @@ from muniment.events.memory_items import (
 from muniment.memory.amendment import (
     Amendment,
     AmendRefusal,
+    AnyChange,
     ChangeItemAudience,
     ChangeItemPrivacy,
     ChangeItemScope,
@@ -32,6 +34,7 @@ from muniment.memory.amendment import (
     revision_of,
 )
 from muniment.memory.candidate import ItemAudience
+from muniment.memory.skills import EditSkill
 from tests.memory.items import item
 
 WRONG = InvalidateItem(ground=InvalidityGround.FACTUALLY_INCORRECT, evidence=[])
@@ -93,3 +96,28 @@ def test_what_is_shared_and_in_use_may_stand_in_a_prompt() -> None:
     assert item().is_in_prompts
     assert not item(retired=Retirement.EVICTED).is_in_prompts
     assert not item(privacy=ItemPrivacy.OPERATOR_DIAGNOSTIC).is_in_prompts
+
+
+STEPS, DUMP = "Go to the lift.\nPress the button.", "- apples\n- bread\n- cheese\n- dates"
+
+
+@pytest.mark.parametrize(
+    ("plane", "amendment", "refusal"),
+    [
+        (MemoryPlane.RUNTIME_SKILL, EditSkill(procedure="Go."), AmendRefusal.WEAK_SKILL),
+        (MemoryPlane.RUNTIME_SKILL, CorrectItem(text="Go."), AmendRefusal.WEAK_SKILL),
+        (MemoryPlane.RUNTIME_SKILL, SupersedeItem(text="Go."), AmendRefusal.WEAK_SKILL),
+        (MemoryPlane.RUNTIME_SKILL, EditSkill(procedure=STEPS), None),
+        (MemoryPlane.RUNTIME_SKILL, EditSkill(title="Go."), None),
+        (MemoryPlane.RUNTIME_SKILL, EditSkill(procedure=DUMP), None),
+        (MemoryPlane.LONG_TERM, CorrectItem(text=DUMP), AmendRefusal.FORMATTED_DUMP),
+        (MemoryPlane.SHARED_FACT, SupersedeItem(text=DUMP), AmendRefusal.FORMATTED_DUMP),
+        (MemoryPlane.LONG_TERM, CorrectItem(text="Go."), None),
+        (MemoryPlane.LONG_TERM, CorrectItem(confidence=0.1), None),
+        (MemoryPlane.SUMMARY, CorrectItem(text=DUMP), None),
+    ],
+)
+def test_new_words_have_the_form_that_a_candidate_has(
+    plane: MemoryPlane, amendment: AnyChange, refusal: AmendRefusal | None
+) -> None:
+    assert refusal_of(item(plane=plane), amendment) is refusal

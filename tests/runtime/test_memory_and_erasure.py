@@ -336,7 +336,9 @@ def test_where_a_shared_fact_comes_from_is_the_business_of_its_owner(view: View,
     assert (len(rows), listed_for_bob.total) == (1, 1)
     for hidden in ("REMARK", "ORIGIN", "First", "turn-1", "host", "asked"):
         assert hidden not in f"{detail} {rows} {listed_for_bob}"
-    assert "ORIGIN" in f"{world.runtime.memory.show('fact', view)}"
+    own = world.runtime.memory.show("fact", view).item
+    assert own is not None
+    assert (own.origin, own.writer, own.audience, len(own.evidence)) == ("ORIGIN.md", "host", None, 1)
 
 
 def test_an_id_beside_an_item_tells_nobody_of_one_that_is_hidden(world: World) -> None:

@@ -139,6 +139,19 @@ def test_disabling_changes_that_state_alone_and_nothing_offers_it(world: World) 
     assert (names(world), texts(world)) == (["use_the_lift"], [USE_THE_LIFT])
 
 
+def test_a_skill_that_has_expired_is_offered_nowhere_and_says_so(world: World) -> None:
+    world.with_turns(1)
+    learn(world, expires_ms=world.runtime._session.space.sources.clock.now_ms())
+    assert (names(world), names(world, SkillStatus.EXPIRED), texts(world)) == ([], ["use_the_lift"], [])
+    page = world.runtime.skills.list_(SUBJECT)
+    assert (page.total, page.active, page.expired) == (1, 0, 1)
+    shown = show(world).skill
+    assert shown is not None
+    assert shown.status is SkillStatus.EXPIRED
+    assert world.runtime.skills.disable(SUBJECT, LIFT, "asked", "ada").changed
+    assert names(world, SkillStatus.EXPIRED) == []
+
+
 def test_a_retired_skill_keeps_its_lineage_and_comes_back(world: World) -> None:
     world.with_turns(1)
     learn(world, id="s-1")

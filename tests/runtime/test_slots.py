@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from muniment.errors import InvalidInput
 from muniment.events.identity import TurnId
-from muniment.events.memory_items import ItemKind, ItemPrivacy, MemoryPlane
+from muniment.events.memory_items import ItemContent, ItemKind, ItemMeta, ItemPrivacy, MemoryPlane
 from muniment.governance.detection.detection import Detect
 from muniment.governance.detection.scan import DetectedType
 from muniment.governance.limits import Limits
@@ -17,12 +18,15 @@ from muniment.memory.amendment import (
     AmendRefusal,
     ChangeItemPrivacy,
     CorrectItem,
+    PinItem,
     RefreshItem,
     RestoreItem,
     SupersedeItem,
 )
 from muniment.memory.candidate import ItemSource
 from muniment.operations.memory.forget_targets import ForgetTarget
+from muniment.operations.memory.item_writes import UnrecordedEntry, record_entry
+from muniment.operations.memory.prepared_items import Writing
 from muniment.operations.memory.selection import ItemFilter
 from muniment.operations.notebook.decide_report import ProposalVerdict
 from tests.memory.asking import amend, forget, listed, remember, texts
@@ -67,6 +71,7 @@ def test_what_was_observed_before_somebody_spoke_up_is_older(amendment: Any, wor
     remember(world, id="i-1", observed_ms=early)
     between = now_ms(world)
     assert amend(world, "i-1", amendment).changed
+    assert amend(world, "i-1", PinItem()).changed  # says nothing about what is true
     said = texts(world)
     assert remember(world, "Lives in Rome", turn=2, observed_ms=between).reason == "older_observation"
     assert texts(world) == said
@@ -135,3 +140,17 @@ def test_a_successor_is_as_private_as_the_item_is_in_the_last_moment(
     assert amend(world, "i-1", SupersedeItem(text="Lives in Rome", id="i-2")).successor == "i-2"
     assert [item.id for item in listed(world)] == ["i-2"]
     assert world.runtime.memory.list_(SUBJECT, View.HOST_UI).items == []
+
+
+def test_what_no_candidate_may_be_is_no_successor_either(world: World) -> None:
+    """An item that came with an archive may be more private than any that is remembered here."""
+    private = ItemMeta(
+        item="i-1", kind=ItemKind.FACT, writer="host", observed_ms=0, confidence=900, privacy=ItemPrivacy.PRIVATE_GARDEN
+    )
+    entry = UnrecordedEntry(SUBJECT, MemoryPlane.LONG_TERM, private, ItemContent(topic="garden", text="Grows roses"))
+    space = world.runtime._session.space
+    space.ledger.transact(lambda writer: record_entry(space, writer, entry, Writing("host", None, 0)))
+    with pytest.raises(InvalidInput) as refused:
+        amend(world, "i-1", SupersedeItem(text="Grows tulips"))
+    assert refused.value.problem == "private_target"
+    assert [item.text for item in listed(world)] == ["Grows roses"]

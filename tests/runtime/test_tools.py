@@ -215,10 +215,12 @@ def test_two_observations_in_one_feedback_are_experience(world: World) -> None:
 
 
 def test_a_dry_run_changes_nothing(world: World) -> None:
-    world.with_turns(1)
+    world.with_turns(2)
     register(world)
+    assert not world.runtime.tools.feedback(SUBJECT, feedback(saw("mail.send"), turn=2), "host").dry_run
     before = size(world)
     report = world.runtime.tools.feedback(SUBJECT, feedback(saw(), saw()), "host", dry_run=True)
+    assert report.dry_run
     assert (report.changed, only(report).decision, only(report).changed, size(world)) == (
         0,
         Ruling.ACCEPT,

@@ -208,6 +208,14 @@ def test_a_caller_for_one_subject_undoes_what_is_its_own(world: World) -> None:
     assert world.runtime.memory.list_(SubjectId("bob"), View.RAW_OWNER).total == 0
 
 
+def test_the_same_that_is_told_again_after_an_undone_run_is_no_revision(world: World) -> None:
+    world.with_turns(1)
+    run(world, id="i-1")
+    undo(world)
+    assert remember(world, "Lives in Rome", id="i-1").changed
+    assert [(item.text, item.revision) for item in listed(world)] == [("Lives in Rome", 0)]
+
+
 def test_what_is_told_again_after_an_undone_run_is_what_is_told(world: World) -> None:
     """Whatever the run, or its turn, made of it; and undoing that leads back."""
     world.with_turns(2)

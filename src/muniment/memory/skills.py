@@ -49,6 +49,7 @@ class SkillStatus(StrEnum):
 
     ACTIVE = "active"
     DISABLED = "disabled"
+    EXPIRED = "expired"
     RETIRED = "retired"
 
 
@@ -57,8 +58,10 @@ def is_skill_name(name: str) -> bool:
     return len(name) <= SKILL_NAME_CHARS_MAX and _NAME.fullmatch(name) is not None
 
 
-def skill_status(item: MemoryItem) -> SkillStatus:
-    """Return whether a skill is offered."""
+def skill_status(item: MemoryItem, now_ms: int) -> SkillStatus:
+    """Return whether a skill is offered at a time."""
     if not item.is_active:
         return SkillStatus.RETIRED
-    return SkillStatus.DISABLED if item.disabled else SkillStatus.ACTIVE
+    if item.disabled:
+        return SkillStatus.DISABLED
+    return SkillStatus.EXPIRED if item.has_expired(now_ms) else SkillStatus.ACTIVE

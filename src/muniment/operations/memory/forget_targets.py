@@ -123,8 +123,10 @@ def _all(session: Session, reader: Reader, subject: str, planes: tuple[MemoryPla
 
 def _ever_said(session: Session, reader: Reader, item: MemoryItem, words: set[str]) -> bool:
     """Tell whether an item has all of some words, or had them before it was changed: those are in the log, too."""
-    if not item.revision or words <= _words(item):
-        return words <= _words(item)
+    if words <= _words(item):
+        return True
+    if not item.revision:
+        return False
     recorded, changes = session.space.notebooks.history_at(reader, item.position)
     return any(
         words <= _words(then)

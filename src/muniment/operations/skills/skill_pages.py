@@ -51,8 +51,8 @@ class ListedSkill(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class SkillsPage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The runtime skills of a subject that match, the last changed first. `left_out` matched beyond the limit.
 
-    `total`, `active`, `disabled` and `retired` count those that the view shows, whatever was asked for; `withheld`
-    those that it does not show.
+    `total`, `active`, `disabled`, `expired` and `retired` count those that the view shows, whatever was asked for;
+    `withheld` those that it does not show.
     """
 
     skills: list[ListedSkill]
@@ -61,6 +61,7 @@ class SkillsPage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     disabled: int
     retired: int
     withheld: int
+    expired: int = 0
     left_out: int = 0
 
     def covered(self) -> CoveredTurns:
@@ -119,9 +120,9 @@ def list_skills(session: Session, subject: SubjectId, query: SkillQuery, view: V
         head = space.notebooks.head(reader, subject, MemoryPlane.RUNTIME_SKILL)
         changes = {} if head is None else space.notebooks.changes(reader, head)
         visible = [item for item in present.values() if hides_item(view, item.privacy) is None]
-        shower = ItemShower(space, reader, view)
+        shower, now_ms = ItemShower(space, reader, view), space.sources.clock.now_ms()
         shown = [
-            (skill_status(item), _updated_ms(item, changes.get(item.number, [])), shower.shown(item))
+            (skill_status(item, now_ms), _updated_ms(item, changes.get(item.number, [])), shower.shown(item))
             for item in visible
         ]
     words = words_in(query.words)
@@ -135,6 +136,7 @@ def list_skills(session: Session, subject: SubjectId, query: SkillQuery, view: V
         active=statuses.count(SkillStatus.ACTIVE),
         disabled=statuses.count(SkillStatus.DISABLED),
         retired=statuses.count(SkillStatus.RETIRED),
+        expired=statuses.count(SkillStatus.EXPIRED),
         withheld=len(present) - len(visible),
         left_out=max(0, len(found) - query.limit),
     )
@@ -156,7 +158,7 @@ def show_skill(session: Session, subject: SubjectId, name: str, view: View) -> S
         shower = ItemShower(space, reader, view)
         shown, changes = shower.shown(item), changes_of(session, reader, item)
         return SkillDetail(
-            skill=_summary(shown, skill_status(item), _updated_ms(item, changes)),
+            skill=_summary(shown, skill_status(item, space.sources.clock.now_ms()), _updated_ms(item, changes)),
             procedure=shown.text,
             citations=shown.evidence,
             lineage=list(_former(lineage, item, view)),

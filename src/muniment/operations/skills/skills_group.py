@@ -47,7 +47,7 @@ class SkillGroup(Group):
         view: ThroughView = View.HOST_UI,
         query: Annotated[str | None, Meta(description="Skills that have all these words. Without it: all.")] = None,
         include: Annotated[
-            list[SkillStatus], Meta(description="Also these, beside the active ones: disabled, retired.")
+            list[SkillStatus], Meta(description="Also these, beside the active ones: disabled, expired, retired.")
         ] = [],  # noqa: B006 - a request is frozen
         limit: Annotated[int, Meta(description="Maximum of skills.")] = 100,
     ) -> SkillsPage:

@@ -19,7 +19,6 @@ from muniment.governance.item_visibility import hides_item
 from muniment.governance.views import View
 from muniment.memory.fold import EvidenceState
 from muniment.memory.likeness import words_in
-from muniment.memory.skills import skill_status
 from muniment.operations.memory.selection import ItemFilter, ItemSelection, items_of
 from muniment.operations.memory.shown_item import ItemShower, ShownItem
 from muniment.operations.skills.mounted_skills import MountedSkills, mounted
@@ -97,7 +96,7 @@ def inspect_memory(
                 plane=plane,
                 in_use=states.total(),
                 states=dict(sorted(states.items())),
-                disabled=sum(skill_status(item) == "disabled" for item in active),
+                disabled=sum(item.disabled for item in active),
                 expired=sum(not item.disabled and not item.holds_at(now_ms) for item in active),
                 retired=dict(sorted(retired.items())),
             )
