@@ -38,7 +38,7 @@ EXEMPT: dict[tuple[str, str], str] = {
     ): "what is exported, to whom and in which form: each is an option of the command",
     ("kwargs", "src/muniment/log/model.py::_shifted"): "names fields of a row, as the call shows",
     ("kwargs", "src/muniment/log/model.py::_with_head"): "names fields of a head, as the call shows",
-    ("kwargs", "src/muniment/replay/restated_log.py::_command"): "names fields of a request, as the call shows",
+    ("kwargs", "src/muniment/replay/restating.py::command_of"): "names fields of a request, as the call shows",
     ("values", "src/muniment/evidence/tree.py::Node"): "made for every append, in the order level, index, hash",
     ("values", "src/muniment/governance/phases.py::Step"): "read in the order it is spoken: transition, first, last",
     ("values", "src/muniment/governance/phases.py::PhaseRun"): "read in the order it is spoken: first, last, phase",

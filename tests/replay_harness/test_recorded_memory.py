@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -113,6 +114,81 @@ steps = st.one_of(
 )
 
 
+def policy(action: str, **selector: Any) -> Line:
+    return does("notebook.set_policy", action=action, selector=selector, **ASKED)
+
+
+WITHIN = "night-1"
+# what was asked for -> the commands, behind three turns
+EXAMPLES: dict[str, list[Line]] = {
+    "what was undone is remembered again": [
+        remembered(1, "home city", "Lives in Oslo", 1, None),
+        remembered(2, "home city", "Lives in Rome", 2, WITHIN),
+        does("notebook.undo", run=WITHIN, **ASKED),
+        remembered(2, "home city", "Lives in Rome", 2, None),
+    ],
+    "what was said in a run is unsaid": [
+        remembered(1, "home city", "Lives in Oslo", 1, None),
+        amended(1, {"type": "correct", "text": "Lives in Rome"}, WITHIN),
+        amended(1, {"type": "supersede", "text": "Walks", "id": "i-2"}, WITHIN),
+        does("notebook.undo", run=WITHIN, **ASKED),
+    ],
+    "somebody put another statement in place": [
+        remembered(1, "home city", "Lives in Oslo", 1, None),
+        amended(1, {"type": "supersede", "text": "Lives in Rome", "id": "i-2", "confidence": 0.2}, None),
+    ],
+    "a run that decided nothing and one that refused": [
+        remembered(1, "home city", "Lives in Oslo", 1, WITHIN, judgement={"decision": "refuse"}),
+        remembered(1, "home city", "Lives in Oslo", 1, "night-2", judgement={"decision": "defer"}),
+    ],
+    "a skill in other words": [
+        skill("lift", 1, 1),
+        does("skills.edit", subject="ada", name="runtime_skill__lift", edit={"topic": "lifts", "title": "Up"}, **ASKED),
+        does("skills.edit", subject="ada", name="runtime_skill__lift", edit={"procedure": "Go.\nPress it."}, **ASKED),
+        does("skills.edit", subject="ada", name="runtime_skill__lift", edit={"procedure": "x" * 9 + ".\n" + "y" * 20},
+             **ASKED),
+    ],
+    "policies of everything, of a topic, a conversation and a pattern": [
+        remembered(1, "home city", "Lives in Oslo", 1, None),
+        *(policy(action, everything=True) for action in ("pause", "resume")),
+        *(policy(action, topic=topic) for topic in ("home city", "other") for action in ("suppress", "lift")),
+        *(policy(action, conversation="talk", kind="task") for action in ("pause", "resume")),
+        *(policy(action, subject="ada", topic="walk*") for action in ("suppress", "lift")),
+        policy("follow", subject="ada"),
+        policy("keep", subject="ada"),
+    ],
+    "whom a fact is known to": [
+        remembered(1, "home city", "Lives in Oslo", 1, None, plane="shared_fact", audience={"only": ["ada", "bob"]}),
+        amended(1, {"type": "change_audience", "audience": {"hidden_from": ["eve"]}}, None),
+    ],
+    "words that are gone before anybody records": [
+        remembered(1, "home city", "Lives in Oslo", 1, None),
+        remembered(2, "home city", "Lives in Rome", 2, None),
+        does("memory.forget", subject="ada", target={"topic": "home city", "kind": "profile"}, **ASKED),
+        remembered(3, "home city", "Lives in Turin", 3, None),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", EXAMPLES)
+def test_what_was_asked_for_is_asked_for_again(what: str) -> None:
+    fixture, told, shape = recorded(history(*map(commit, TURNS), *EXAMPLES[what]))
+    assert (told.errors, told.left_out, recorded(fixture)[2]) == ({}, {}, shape)
+
+
+def test_what_an_archive_replaced_is_left_out_and_counted() -> None:
+    """What came in is restated like anything else, and what had to go for it stays: nobody asked for that."""
+    part = {"file": {"$file": "x"}, "scope": {"kind": "subject", "subject": "ada"}, "private": "include"}
+    lines = [
+        remembered(1, "home city", "Lives in Oslo", 1, None),
+        registered("ada", "owner", "hers"),
+        does("archives.export", **part),
+        does("archives.import", **part, mode="restore"),
+    ]
+    _, told, _ = recorded(history(commit(1), *lines))
+    assert (told.left_out["item.retired"], told.left_out["tools.removed"]) == (1, 1)
+
+
 def test_what_an_erasure_registers_again_is_not_asked_for_again() -> None:
     """Somebody else has the registry by now: the erasure of its former owner does that by itself."""
     erased = does("lifecycle.erase", scope={"subject": "ada"}, **ASKED)
@@ -122,7 +198,7 @@ def test_what_an_erasure_registers_again_is_not_asked_for_again() -> None:
     assert (told.errors, told.left_out, recorded(fixture)[2]) == ({}, {}, shape)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(steps, max_size=10))
 def test_a_recording_of_memory_has_its_shape(lines: list[Line]) -> None:
     """The same events in the same order, and all items as they are, but for words and names; nothing of these."""

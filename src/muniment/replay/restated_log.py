@@ -40,7 +40,7 @@ from muniment.ledger.ledger import SPACE_STREAM
 from muniment.replay.fixture import Command, HarnessCommand, Timing
 from muniment.replay.live_event import LiveEvent
 from muniment.replay.restated_memory import RestatedMemory, Surroundings
-from muniment.replay.restating import restated_attribute, restated_turn
+from muniment.replay.restating import command_of, restated_attribute, restated_turn
 from muniment.replay.synthetic import Synthetic
 from muniment.space.space import Space
 
@@ -155,7 +155,7 @@ class RestatedLog:
         given |= {**self._names[stream], "turn": self._turn_id(stream, len(self._turns[stream]))}
         if stream in self._chat:
             given["chat"] = self._chat.pop(stream)
-        yield _command("transcripts.commit", turn=given)
+        yield command_of("transcripts.commit", turn=given)
 
     def _turn_id(self, stream: int, sequence: int) -> str:
         return f"turn-{stream}-{sequence}"
@@ -170,7 +170,7 @@ class RestatedLog:
         passage = {"turn": self._turn_id(stream, turn), **msgspec.to_builtins(meta.target)}
         if not self._turns[stream][turn - 1]:  # of words that are gone, nobody knows where a range of them was
             passage = {name: passage[name] for name in ("turn", "message", "field") if name in passage}
-        yield _command(
+        yield command_of(
             "transcripts.redact",
             conversation=self._names[stream],
             passage=passage,
@@ -190,18 +190,18 @@ class RestatedLog:
         if reason == Transition.ERASE and meta.request.subject is not None:
             yield from self._memory.erased(meta.request)
         elif reason == Custody.RELEASE:
-            yield _command("lifecycle.release", hold={"$from": f"hold-{refs['hold']}.position"}, **asked)
+            yield command_of("lifecycle.release", hold={"$from": f"hold-{refs['hold']}.position"}, **asked)
         elif reason == Custody.HOLD:
-            held = _command("lifecycle.hold", scope=self._held(stream, refs, meta.request.subject), **asked)
+            held = command_of("lifecycle.hold", scope=self._held(stream, refs, meta.request.subject), **asked)
             yield replace(held, kept_as=f"hold-{event.row.position}")
         elif "message" in refs or WITH_MEMORY in refs:
             along = True if WITH_MEMORY in refs else None
             for scope in self._scopes(stream, refs):
-                yield _command("lifecycle.erase", scope=scope, with_memory=along, **asked)
+                yield command_of("lifecycle.erase", scope=scope, with_memory=along, **asked)
         else:
             for turn in self._spanned(stream, refs):
                 given = {"conversation": self._names[stream], "transition": reason, **asked}
-                yield _command("lifecycle.request", **(given if turn is None else {**given, "turn": turn}))
+                yield command_of("lifecycle.request", **(given if turn is None else {**given, "turn": turn}))
 
     def _scopes(self, stream: int, refs: dict[str, int]) -> Iterator[dict[str, str]]:
         """Yield what an erasure is about: a message, or turns."""
@@ -258,7 +258,7 @@ class RestatedLog:
         if "message" in refs:
             target |= {"scope": "message", "message": self._message_id(stream, refs)}
         attribute = restated_attribute(self._words, meta, content) | {"target": target}
-        yield _command("transcripts.annotate", conversation=self._names[stream], attributes=[attribute])
+        yield command_of("transcripts.annotate", conversation=self._names[stream], attributes=[attribute])
 
     def _derived(self, event: LiveEvent, meta: RefDerived) -> Iterator[Command]:
         stream, refs = event.row.stream, event.header.about
@@ -276,7 +276,7 @@ class RestatedLog:
             derivation["message"] = self._message_id(stream, {"turn": span.first, "message": refs["message"]})
         if meta.source.authority is not None:
             derivation["authority"] = meta.source.authority
-        yield _command("provenance.record", derivations=[derivation])
+        yield command_of("provenance.record", derivations=[derivation])
 
     # --- what was asked of the space ----------------------------------------------------------------------------------
 
@@ -295,7 +295,7 @@ class RestatedLog:
         elif meta.policy.channel is not None and meta.policy.channel != "default":
             policy["channel"] = self._words.name("channel", meta.policy.channel)
         reason, requester = self._reason(meta.request.reason), self._words.name("requester", meta.request.requester)
-        yield _command("lifecycle.retain", reason=reason, requester=requester, **policy)
+        yield command_of("lifecycle.retain", reason=reason, requester=requester, **policy)
 
     def _is(self, stream: int, policy: Any) -> bool:
         with self._space.ledger.reader() as reader:
@@ -312,7 +312,7 @@ class RestatedLog:
         if names is None:  # of a notebook
             yield from self._left_out(event, meta)
             return
-        yield _command("evidence.export", conversation=names, view=meta.export.view, **grant)
+        yield command_of("evidence.export", conversation=names, view=meta.export.view, **grant)
 
     def _revealed(self, event: LiveEvent, meta: ContentRevealed) -> Iterator[Command]:
         refs = event.header.about
@@ -322,7 +322,7 @@ class RestatedLog:
             "reason": self._reason(meta.request.reason),
             "requester": self._words.name("requester", meta.request.requester),
         }
-        yield _command("disclosure.reveal", **given, **({"message": refs["message"]} if "message" in refs else {}))
+        yield command_of("disclosure.reveal", **given, **({"message": refs["message"]} if "message" in refs else {}))
 
     def _handed_out(self, event: LiveEvent, meta: ContentExported) -> Iterator[Command]:
         if meta.export.way != ExportWay.RECEIPT:
@@ -330,22 +330,18 @@ class RestatedLog:
             return
         refs = event.header.about
         names, turn = self._names[refs["stream"]], self._turn_id(refs["stream"], refs["turn"])
-        yield _command("evidence.prove", conversation=names, turn=turn, view=meta.export.view)
+        yield command_of("evidence.prove", conversation=names, turn=turn, view=meta.export.view)
 
     def _rotated(self, event: LiveEvent, _meta: KeyRotated) -> Iterator[Command]:
         if event.header.reason == RotationCause.REQUESTED:
-            yield _command("spaces.rotate")
+            yield command_of("spaces.rotate")
 
     def _announced(self, event: LiveEvent, meta: SignerAnnounced) -> Iterator[Command]:
         told = open_announcement(meta.announcement)
         if told.former.name == told.key.name:
-            yield _command("spaces.replace_signer")
+            yield command_of("spaces.replace_signer")
         else:  # a restore, which a fixture cannot repeat
             yield from self._left_out(event, meta)
 
     def _reason(self, reason: str) -> str:
         return self._words.text(reason) if reason.strip() else "x"
-
-
-def _command(do: str, **given: Any) -> Command:
-    return Command(do=do, given={name: value for name, value in given.items() if value is not None})

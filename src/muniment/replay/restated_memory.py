@@ -31,9 +31,9 @@ from muniment.events.tool_registries import RegistryContent, ToolsRegistered, To
 from muniment.memory.candidate import Ruling
 from muniment.memory.kinds import slot_topic
 from muniment.memory.merging import MergeReason
-from muniment.memory.policies import ANY_TEXT
 from muniment.replay.fixture import Command
 from muniment.replay.live_event import LiveEvent
+from muniment.replay.restating import command_of
 from muniment.replay.restating_memory import ForgetRequest, MemoryRequests, Owner, WholeMemory, plain
 from muniment.replay.synthetic import Synthetic
 from muniment.space.space import Space
@@ -123,7 +123,7 @@ class RestatedMemory:
         """Yield the erasure of a subject, for the first event of it."""
         if self._is_first("erase", request.subject, request.requester, request.requested_ms):
             subject = self._words.name("subject", request.subject or "")
-            yield self._command("lifecycle.erase", scope={"subject": subject}, **self._asked(request))
+            yield command_of("lifecycle.erase", scope={"subject": subject}, **self._asked(request))
 
     # --- items --------------------------------------------------------------------------------------------------------
 
@@ -158,7 +158,7 @@ class RestatedMemory:
             why = said.rationale if said is not None and said.rationale else None
             rationale = self._words.lost() if why is None else self._words.text(why)
             writer = self._words.name("requester", meta.writer)
-            yield self._command("notebook.propose", candidates=[candidate], rationale=rationale, requester=writer)
+            yield command_of("notebook.propose", candidates=[candidate], rationale=rationale, requester=writer)
             return
         yield from self._wait(WaitingItem(meta.item, candidate, meta.writer, meta.run, event.row.time))
 
@@ -183,7 +183,7 @@ class RestatedMemory:
 
     def _feedback(self, whose: Owner, given: dict[str, Any], writer: str) -> Command:
         requester = self._words.name("requester", writer)
-        return self._command("tools.feedback", subject=whose.subject, feedback=given, requester=requester)
+        return command_of("tools.feedback", subject=whose.subject, feedback=given, requester=requester)
 
     def _revised(self, event: LiveEvent, meta: ItemRevised) -> Iterator[Command]:
         yield from self.flushed()
@@ -289,28 +289,28 @@ class RestatedMemory:
                 [self._entries[stream][at - 1] for at in self._whole.forgotten[asked]],
             )
             for target in self._requests.forgetting(whose, entries, [self._ids[entry.item] for entry in entries]):
-                yield self._command("memory.forget", subject=whose.subject, target=target, **self._asked(request))
+                yield command_of("memory.forget", subject=whose.subject, target=target, **self._asked(request))
 
     # --- requests about items -----------------------------------------------------------------------------------------
 
     def _amend(self, entry: ItemMeta, amendment: dict[str, Any], meta: ItemRevised | ItemRetired) -> Command:
         run = self._words.maybe("run", meta.run)
         asked = self._asked(meta.request)
-        return self._command("memory.amend", item=self._ids[entry.item], amendment=amendment, run=run, **asked)
+        return command_of("memory.amend", item=self._ids[entry.item], amendment=amendment, run=run, **asked)
 
-    def _skill(self, verb: str, whose: Owner, entry: ItemMeta, request: LifecycleRequest, **more: Any) -> Command:
+    def _skill(self, verb: str, whose: Owner, entry: ItemMeta, request: LifecycleRequest, edit: Any = None) -> Command:
         named = entry.entry.named
         assert named is not None, "skills have names"
         name = self._requests.skill(named.name)
-        return self._command(verb, subject=whose.subject, name=name, **more, **self._asked(request))
+        return command_of(verb, subject=whose.subject, name=name, edit=edit, **self._asked(request))
 
     def _decide(self, proposal: ItemMeta, verdict: str, request: LifecycleRequest) -> Command:
         name = self._ids[proposal.item]
-        return self._command("notebook.decide", proposal=name, verdict=verdict, **self._asked(request))
+        return command_of("notebook.decide", proposal=name, verdict=verdict, **self._asked(request))
 
     def _undone(self, run: str | None, request: LifecycleRequest) -> Iterator[Command]:
         if self._is_first("undo", run, request.requester, request.requested_ms):
-            yield self._command("notebook.undo", run=self._words.maybe("run", run), **self._asked(request))
+            yield command_of("notebook.undo", run=self._words.maybe("run", run), **self._asked(request))
 
     def _run(self, _event: LiveEvent, meta: RunRecorded) -> Iterator[Command]:
         """Yield what a request of a run asked for; one that decided nothing was an amendment, a command already."""
@@ -340,20 +340,13 @@ class RestatedMemory:
         if selector.conversation is not None:
             given |= self._around.conversation(selector.channel or "", selector.conversation)
         if selector.has_pattern:
-            given["topic"] = self._pattern(self._patterns[policy], policy)
+            given["topic"] = self._requests.pattern(self._patterns[policy], policy)
         elif selector.topic is not None:
             given["topic"] = self._whole.digests.get(selector.topic, self._words.name("topic", f"\0{selector.topic}"))
         about = plain(given) or {"everything": True}
         until_ms = self._around.moved(meta.until_ms) if meta.until_ms else None
         asked = self._asked(meta.request)
-        yield self._command("notebook.set_policy", action=meta.action, selector=about, until_ms=until_ms, **asked)
-
-    def _pattern(self, pattern: str | None, policy: str) -> str:
-        if pattern is None:
-            return self._words.name("topic", f"\0{policy}")
-        if ANY_TEXT not in pattern:
-            return self._whole.of_text(pattern)
-        return f"{self._words.name('pattern', slot_topic(pattern))}{ANY_TEXT}"
+        yield command_of("notebook.set_policy", action=meta.action, selector=about, until_ms=until_ms, **asked)
 
     # --- tools --------------------------------------------------------------------------------------------------------
 
@@ -366,15 +359,13 @@ class RestatedMemory:
             return  # of somebody else, registered again behind an erasure
         content = self._content(event)
         snapshot = self._requests.snapshot(meta, content if isinstance(content, RegistryContent) else None)
-        yield self._command(
-            "tools.register", snapshot=snapshot, requester=self._words.name("requester", meta.requester)
-        )
+        yield command_of("tools.register", snapshot=snapshot, requester=self._words.name("requester", meta.requester))
 
     def _tools_gone(self, event: LiveEvent, meta: ToolsRemoved) -> Iterator[Command]:
         yield from self.flushed()
         if event.header.reason != Transition.ERASE:
             registry = self._words.name("registry", meta.registry)
-            yield self._command("tools.remove", registry=registry, **self._asked(meta.request))
+            yield command_of("tools.remove", registry=registry, **self._asked(meta.request))
         elif REPLACED in event.header.refs:
             self._around.left_out[event.row.kind] += 1
         else:
@@ -409,6 +400,3 @@ class RestatedMemory:
         is_new = request not in self._once
         self._once.add(request)
         return is_new
-
-    def _command(self, do: str, **given: Any) -> Command:
-        return Command(do=do, given=plain(given))

@@ -1,4 +1,4 @@
-"""Turns and attributes of a live log as requests that would commit them again, in synthetic text."""
+"""Turns and attributes of a live log as requests that would commit them again, in synthetic text; and any command."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from muniment.events.attributes import AttributeContent, AttributeRecorded, Valu
 from muniment.events.message import Part, TextPart
 from muniment.events.records import ContentBody, MessageHead, TurnContent, TurnMeta
 from muniment.events.turn import Attribution, Source
+from muniment.replay.fixture import Command
 from muniment.replay.synthetic import Synthetic
 
 # fields of an attribution that name somebody -> the kind of name; subjects are of one kind, whatever they act as
@@ -130,3 +131,8 @@ def restated_attribute(words: Synthetic, meta: AttributeRecorded, content: Conte
         attribute["schema"] = words.name("schema", head.schema)
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(attribute))
     return plain
+
+
+def command_of(do: str, **given: Any) -> Command:
+    """Return the command of an operation; what is None is not given."""
+    return Command(do=do, given={name: value for name, value in given.items() if value is not None})

@@ -32,6 +32,7 @@ from muniment.memory.experience import OBSERVATIONS_MAX, ReuseOutcome, ToolOutco
 from muniment.memory.governance_rules import is_weak_procedure
 from muniment.memory.kinds import WHOLE, slot_topic
 from muniment.memory.likeness import likeness
+from muniment.memory.policies import ANY_TEXT
 from muniment.memory.skills import SKILL_PREFIX
 from muniment.replay.synthetic import Synthetic
 from muniment.space.space import Space
@@ -244,6 +245,14 @@ class MemoryRequests:
     def invalidation(self, body: ItemRetired) -> dict[str, Any]:
         """Return the amendment that retires an item as wrong."""
         return plain({"type": "invalidate", "ground": body.ground, "evidence": self._sources(body.evidence)})
+
+    def pattern(self, pattern: str | None, policy: str) -> str:
+        """Return the pattern of a policy: of a topic its pseudonym, else one that matches nothing but itself."""
+        if pattern is None:
+            return self._words.name("topic", f"\0{policy}")
+        if ANY_TEXT not in pattern:
+            return self._whole.of_text(pattern)
+        return f"{self._words.name('pattern', slot_topic(pattern))}{ANY_TEXT}"
 
     def feedback(
         self,

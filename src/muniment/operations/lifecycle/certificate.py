@@ -9,23 +9,19 @@ certificate is only made when nothing of the content is left.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
 
 from muniment.declaration.operation import Document
 from muniment.declaration.session import Session
-from muniment.errors import Corrupt, EvidenceMissing, KeyMissing
-from muniment.events.changes import LifecycleRequest, Transition, TurnSpan, span_of
-from muniment.events.memory_items import MemoryPlane
-from muniment.events.records import LIFECYCLES, EventKind, LifecycleBody, RotationCause
-from muniment.events.tool_registries import ToolsRemoved
+from muniment.errors import Corrupt, KeyMissing
+from muniment.events.records import EventKind, RotationCause
 from muniment.evidence.bundle import ErasureHead, bundle, event_line
 from muniment.evidence.header import disclosures
 from muniment.evidence.tree import root_at
-from muniment.ledger.erasures import erasures
 from muniment.ledger.worded import readable_fields
 from muniment.log.port import Reader, SealedRow
 from muniment.operations.evidence.proof_document import EvidenceFormat, earlier_stamped, in_format, media_type_of
+from muniment.operations.lifecycle.certified_erasure import ErasureEvent, count_of, erasure_at, experience_of
 from muniment.operations.lifecycle.destroy import outside_of
 from muniment.space.healing import Healing
 from muniment.space.space import Space
@@ -42,33 +38,15 @@ REQUEST, DELIVERY = frozenset({"request", "request/reason"}), frozenset({"delive
 NAMES = frozenset({"channel", "conversation"})
 
 
-class ErasureEvent(NamedTuple):
-    """One event of an erasure, and what it erased: turns or items of a stream, a message of a turn, or a registry.
-
-    A registry is no entry of a stream: there is no `span` of it.
-    """
-
-    row: SealedRow
-    span: TurnSpan | None
-    message: int | None
-
-    @property
-    def whole(self) -> int:
-        """How many turns, items or registries went as a whole."""
-        if self.span is None:
-            return 1
-        return 0 if self.message is not None else (self.span.last or 0) - self.span.first + 1
-
-
 def certificate(session: Session, position: int, wanted: EvidenceFormat) -> Document:
     """Return the certificate of the erasure that has an event at a position."""
     space = session.space
     size = space.checkpoint().checkpoint.size
     with space.ledger.reader() as reader:
-        request, erased = _erasure(space, reader, position, size)
+        request, erased = erasure_at(space, reader, position, size)
         _require_gone(space, reader)
         lines = dict(_lines(space, reader, erased, size))
-        experience = _experience(space, reader, erased)
+        experience = experience_of(space, reader, erased)
         outside = outside_of(
             space, reader, request.subject, {event.row.stream for event in erased if event.span is not None}
         )
@@ -88,48 +66,15 @@ def certificate(session: Session, position: int, wanted: EvidenceFormat) -> Docu
         text=in_format(space, proved, wanted).decode(),
         summary={
             "erasures": len(erased),
-            "erased_turns": _entries(erased, EventKind.TURN_LIFECYCLE),
-            "erased_items": _entries(erased, EventKind.ITEM_RETIRED),
+            "erased_turns": count_of(erased, EventKind.TURN_LIFECYCLE),
+            "erased_items": count_of(erased, EventKind.ITEM_RETIRED),
             "erased_experience": experience,
-            "erased_registries": _entries(erased, EventKind.TOOLS_REMOVED),
+            "erased_registries": count_of(erased, EventKind.TOOLS_REMOVED),
             "erased_messages": sum(event.message is not None for event in erased),
             "size": size,
             "vkey": str(space.notary.key),
         },
     )
-
-
-def _erasure(space: Space, reader: Reader, position: int, size: int) -> tuple[LifecycleRequest, list[ErasureEvent]]:
-    """Return the request behind an event, and all events of it."""
-    row = reader.sealed(position) if 0 <= position < size else None
-    request = None if row is None or row.kind not in {*LIFECYCLES, EventKind.TOOLS_REMOVED} else _request(space, row)
-    if request is None:
-        raise EvidenceMissing(at="position")
-    erased = [
-        event
-        for event in _erasures(space, reader, size)
-        if event.row.position == position or _request(space, event.row) == request
-    ]
-    if not any(event.row.position == position for event in erased):
-        raise EvidenceMissing(at="position")
-    return request, erased
-
-
-def _request(space: Space, row: SealedRow) -> LifecycleRequest:
-    """Return what was asked for, of turns, of memory items or of a tool registry."""
-    meta = space.ledger.open(row).meta
-    assert isinstance(meta, LifecycleBody | ToolsRemoved), "rows of these kinds have these bodies"
-    return meta.request
-
-
-def _erasures(space: Space, reader: Reader, size: int) -> Iterator[ErasureEvent]:
-    """Yield the erasures of entries in log order, and behind them those of registries."""
-    for row, header in erasures(space.ledger, reader):
-        if row.position < size:
-            yield ErasureEvent(row, span_of(header.about), header.refs.get("message"))
-    for row in reader.of_kind(EventKind.TOOLS_REMOVED):
-        if row.position < size and space.ledger.header(row)[0].reason == Transition.ERASE:
-            yield ErasureEvent(row, None, None)
 
 
 def _require_gone(space: Space, reader: Reader) -> None:
@@ -176,7 +121,7 @@ def _places(space: Space, erased: list[ErasureEvent], experience: int) -> Iterat
     """Yield what was found when the certificate was made, and what every erasure does before it returns."""
     messages = sum(event.message is not None for event in erased)
     for what, kind in CONTENT_OF.items():
-        if count := _entries(erased, kind):
+        if count := count_of(erased, kind):
             among = (
                 f", {experience} of them experience with tools" if kind is EventKind.ITEM_RETIRED and experience else ""
             )
@@ -188,16 +133,3 @@ def _places(space: Space, erased: list[ErasureEvent], experience: int) -> Iterat
     yield "space key", f"version {version} in force, no older one is left"
     yield "write-ahead log", "emptied by the erasure"
     yield "search indexes", "encrypted again without the content, or removed, by the erasure"
-
-
-def _entries(erased: Iterable[ErasureEvent], kind: EventKind) -> int:
-    """Return how many turns, memory items or tool registries went as a whole."""
-    return sum(event.whole for event in erased if event.row.kind == kind)
-
-
-def _experience(space: Space, reader: Reader, erased: list[ErasureEvent]) -> int:
-    """Return how many of the memory items were experience with tools."""
-    items = [event for event in erased if event.row.kind == EventKind.ITEM_RETIRED]
-    planes = {stream: space.notebooks.opening(reader, stream).plane for stream in {event.row.stream for event in items}}
-    of_tools = (event for event in items if planes[event.row.stream] is MemoryPlane.TOOL_EXPERIENCE)
-    return _entries(of_tools, EventKind.ITEM_RETIRED)
