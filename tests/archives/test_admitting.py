@@ -85,6 +85,22 @@ def test_a_conversation_may_be_replaced_again_and_again(archive: Path, target: F
             assert len(space.transcript.former_streams(reader, key_of())) == times
 
 
+def test_a_feed_tells_what_was_replaced_and_what_is_there_now(archive: Path, target: FileWorld) -> None:
+    """Who follows the conversation learns that its turns are gone, that nobody asked for it, and of the new ones."""
+    read = target.runtime.events.read
+    before = read(conversation=ConversationId("third"))
+    assert [event.turn for event in before.events][:3] == ["turn-1", "turn-2", "turn-3"]
+    imported(target.runtime, archive, mode=RESTORE)
+    told = read(before.cursor, conversation=ConversationId("third")).events
+    assert [(event.type, event.turn, event.replaced) for event in told] == [
+        ("turn.erased", f"turn-{number}", True)
+        for number in (1, 3)  # the second one was erased before
+    ]
+    assert [event.turn for event in read(conversation=ConversationId("third")).events] == ["turn-2", "turn-1", "turn-3"]
+    there = [event.turn for event in read(conversation=key_of().conversation).events if event.shown is not None]
+    assert set(there) == {turn.turn for turn in target.replay().turns}
+
+
 def test_the_words_of_what_was_replaced_are_erased(archive: Path, target: FileWorld) -> None:
     """Keys and cells are gone; the events and their proofs stay."""
     imported(target.runtime, archive, mode=RESTORE)

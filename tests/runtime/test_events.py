@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from muniment.errors import AccessDenied, CursorInvalid, InvalidInput, LimitExceeded
+from muniment.errors import AccessDenied, Corrupt, CursorInvalid, InvalidInput, LimitExceeded, SpaceErased
 from muniment.events.attributes import AttributePolicy
 from muniment.events.changes import Action, Transition
-from muniment.events.identity import Channel, ConversationId, SubjectId, TurnId
+from muniment.events.identity import Channel, ConversationId, SpaceName, SubjectId, TurnId
 from muniment.events.memory_items import ItemPrivacy
 from muniment.events.records import EventKind
 from muniment.events.references import Visibility
@@ -27,6 +27,7 @@ from muniment.governance.policy import Policy
 from muniment.governance.views import View
 from muniment.kernel.digest import unb64url
 from muniment.memory.amendment import PinItem
+from muniment.operations.events import seen_turns
 from muniment.operations.events.space_event import (
     OPERATOR_TOPICS,
     TOPICS,
@@ -154,6 +155,20 @@ def test_whoever_sees_nothing_learns_nothing() -> None:
         world.commit(plain_turn(5))
         last = mine.events.read(limit=1)
         assert ([event.turn for event in last.events], last.has_more) == (["turn-4"], False)
+
+
+@given(turns=st.lists(said, min_size=1, max_size=6))
+@settings(max_examples=10, deadline=None)
+def test_what_is_passed_over_has_nothing_to_tell(turns: list[SpokenTurn]) -> None:
+    """Conversations without a turn of the caller are not looked at where the log is long; the answer is the same."""
+    world = store_of(list(enumerate(turns)))
+    with contextlib.closing(world), pytest.MonkeyPatch.context() as patch:
+        for subject in ("ada", "bob", "nobody"):
+            mine = world.runtime.restricted(Access(subject=subject))
+            patch.setattr(seen_turns, "FEW", 10**6)
+            whole = events(mine)
+            patch.setattr(seen_turns, "FEW", 0)
+            assert events(mine) == whole
 
 
 def test_a_conversation_of_others_is_as_empty_as_none() -> None:
@@ -335,3 +350,34 @@ def test_only_what_is_shown_is_recorded_as_read() -> None:
         for _ in range(3):
             page = reader.events.read(page.cursor)
         assert world.runtime.system.health().events == before + 1
+
+
+# --- when something is wrong ------------------------------------------------------------------------------------------
+
+
+def test_a_feed_of_an_erased_space_says_so(tmp_path: Path) -> None:
+    world = sqlite_world(tmp_path).with_turns(1)
+    with contextlib.closing(world):
+        cursor = world.runtime.events.read().cursor
+        world.runtime.lifecycle.erase(Scope(whole_space=SpaceName("default")), "why", "who")
+        with pytest.raises(SpaceErased):
+            world.runtime.events.read(cursor)
+
+
+def test_a_damaged_event_is_corruption_and_not_skipped(tmp_path: Path) -> None:
+    world = sqlite_world(tmp_path).with_turns(2)
+    with contextlib.closing(world):
+        first = world.runtime.events.read(limit=1)
+        world.edited_while_open("UPDATE events SET turn_seq = 7 WHERE turn_seq = 2")
+        with pytest.raises(Corrupt):
+            world.runtime.events.read(first.cursor)
+
+
+def test_a_listener_hears_every_commit_of_this_process_until_it_leaves() -> None:
+    world = memory_world()
+    heard: list[int] = []
+    with contextlib.closing(world):
+        with world.runtime.on_commit(lambda: heard.append(1)), world.runtime.on_commit(lambda: heard.append(2)):
+            world.with_turns(1)
+        world.with_turns(1)
+    assert heard == [1, 2]

@@ -9,10 +9,15 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
+import anyio
 import httpx2
 import pytest
 from msgspec.structs import replace
+from starlette.responses import Response
+from starlette.types import Message as AsgiMessage
+from starlette.types import Receive, Scope, Send
 
 from muniment.errors import CursorInvalid
 from muniment.events.identity import Channel, SubjectId
@@ -20,7 +25,9 @@ from muniment.events.message import Message, Role
 from muniment.events.turn import Turn
 from muniment.governance.client_scope import ClientScope
 from muniment.governance.views import View
+from muniment.kernel.sources import seeded_sources
 from muniment.transports.http import event_stream
+from muniment.transports.http.request_guard import BEGIN_STREAM, LOOPBACK_ONLY, RequestGuard
 from tests.served.conftest import EVERYTHING, Served, serving
 from tests.served.events import listening, take
 from tests.turns import plain_turn
@@ -65,7 +72,9 @@ with muniment.open(store, keys=root_key(), options=Options(pin=FilePin(pins))) a
     with listening(served.url, owner(served), after="now") as sent:
         ran = subprocess.run([sys.executable, "-c", script, str(home), str(home.parent / "pins")], check=False)
         assert ran.returncode == 0
+        began = time.monotonic()
         assert take(sent, 1)[0].data["turn"] == "turn-7"
+        assert time.monotonic() - began < event_stream.HEARTBEAT_S / 2  # a heartbeat would find it, too
 
 
 def test_a_client_goes_on_where_it_was_even_with_another_server(tmp_path: Path) -> None:
@@ -165,6 +174,28 @@ def test_streams_have_a_budget(served: Served, monkeypatch: pytest.MonkeyPatch) 
                 break
             time.sleep(0.02)
         stack.enter_context(listening(served.url, third))
+
+
+def test_a_stream_takes_no_place_among_the_requests_in_work() -> None:
+    """The place is given up once, and the next request finds it free."""
+    found: list[int] = []
+
+    async def app(scope: Scope, _receive: Receive, send: Send) -> None:
+        scope["state"][BEGIN_STREAM]()
+        found.append(guard._in_work)
+        await Response(b"")(scope, _receive, send)
+
+    async def nothing(_message: AsgiMessage) -> None:
+        pass
+
+    async def gone() -> AsgiMessage:
+        return {"type": "http.disconnect"}
+
+    guard = RequestGuard(app, LOOPBACK_ONLY, seeded_sources("guard").ids)
+    scope: dict[str, Any] = {"type": "http", "method": "GET", "path": "/", "headers": [(b"host", b"localhost")]}
+    for _ in range(3):
+        anyio.run(guard, dict(scope), gone, nothing)
+    assert (found, guard._in_work) == ([0, 0, 0], 0)
 
 
 def test_a_client_that_does_not_read_holds_up_nobody(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:

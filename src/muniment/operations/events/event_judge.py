@@ -17,11 +17,11 @@ from muniment.events.disclosures import AccessRefused
 from muniment.events.identity import message_id
 from muniment.events.records import EventKind
 from muniment.evidence.header import Header
-from muniment.governance.views import SHOWS_ORIGIN, View
+from muniment.governance.views import SHOWS_ORIGIN
 from muniment.log.port import EventRow, Reader, SealedRow
 from muniment.operations.events.item_events import ItemEvents
 from muniment.operations.events.numbered_event import NumberedEvent, entries_of
-from muniment.operations.events.seen_turns import Only, SeenTurn, SeenTurns
+from muniment.operations.events.seen_turns import FeedScope, SeenTurn, SeenTurns
 from muniment.operations.events.space_event import (
     MESSAGE_ERASED,
     OPERATOR_TOPICS,
@@ -44,19 +44,24 @@ SEVERAL_TOPICS: dict[str, frozenset[EventTopic]] = {
 class EventJudge:
     """Tells the events of one state of the log as one caller sees them through one view."""
 
-    def __init__(self, session: Session, reader: Reader, view: View, topics: frozenset[EventTopic], only: Only) -> None:
+    def __init__(self, session: Session, reader: Reader, scope: FeedScope) -> None:
         self._session = session
         self._space = session.space
         self._reader = reader
-        self._view = view
-        self._topics = topics
-        self._turns = SeenTurns(session, reader, view, only)
-        self._items = ItemEvents(session, reader, view)
+        self._view = scope.view
+        self._topics = scope.topics
+        self._others = scope.others
+        self._turns = SeenTurns(session, reader, scope)
+        self._items = ItemEvents(session, reader, scope.view)
 
     def is_news(self, row: EventRow) -> bool:
-        """Tell whether an event may be news, by its kind alone."""
-        also = SEVERAL_TOPICS.get(row.kind)
-        return TOPICS.get(row.kind) in self._topics or (also is not None and not also.isdisjoint(self._topics))
+        """Tell whether an event may be news, by its kind and its stream alone."""
+        if row.stream in self._others:
+            return False
+        topic, also = TOPICS.get(row.kind), SEVERAL_TOPICS.get(row.kind)
+        if topic not in self._topics and (also is None or also.isdisjoint(self._topics)):
+            return False
+        return topic is not EventTopic.MEMORY or not self._items.is_of_others(row.stream)
 
     def told(self, position: int, after: int) -> Iterator[NumberedEvent]:
         """Yield the entries of an event whose numbers are greater than `after`."""

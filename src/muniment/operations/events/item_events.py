@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from muniment.declaration.session import Session
 from muniment.events.changes import REPLACED
 from muniment.events.identity import SubjectId
+from muniment.events.memory_items import MemoryPlane, NotebookOpened
 from muniment.evidence.header import Header
 from muniment.governance.item_visibility import hides_item
 from muniment.governance.views import View
@@ -27,12 +28,26 @@ class ItemEvents:
         self._reader = reader
         self._view = view
         self._shower = ItemShower(self._space, reader, view, session.access.subject)
+        self._openings: dict[int, NotebookOpened] = {}
+
+    def is_of_others(self, stream: int) -> bool:
+        """Tell whether a notebook has nothing that the caller may know of."""
+        subject = self._session.access.subject
+        if subject is None:
+            return False
+        whose = self._opening(stream)
+        return whose.subject != subject and whose.plane is not MemoryPlane.SHARED_FACT
+
+    def _opening(self, stream: int) -> NotebookOpened:
+        if stream not in self._openings:
+            self._openings[stream] = self._space.notebooks.opening(self._reader, stream)
+        return self._openings[stream]
 
     def told(self, row: SealedRow, header: Header, topic: EventTopic, after: int) -> Iterator[NumberedEvent]:
         """Tell that an item was recorded, or a change of one or more items."""
         notebooks, is_erasure = self._space.notebooks, topic is EventTopic.ERASURES
         head = self._space.transcript.head(self._reader, row.stream)
-        opening = notebooks.opening(self._reader, row.stream)
+        opening = self._opening(row.stream)
         current = self._space.notebooks.head(self._reader, opening.subject, opening.plane)
         is_current = current is not None and current.stream == row.stream
         if not (is_erasure or is_current):

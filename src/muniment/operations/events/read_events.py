@@ -37,12 +37,14 @@ from muniment.log.port import EventRow, Reader
 from muniment.operations.events.erasure_receipts import with_receipts
 from muniment.operations.events.event_judge import EventJudge
 from muniment.operations.events.numbered_event import NumberedEvent
+from muniment.operations.events.seen_turns import FeedScope, streams_of_others
 from muniment.operations.events.space_event import (
     ALL_TOPICS,
     OPERATOR_TOPICS,
     SHOWS_OPERATIONS,
     EventPage,
     EventTopic,
+    SpaceEvent,
 )
 from muniment.operations.page import Page
 from muniment.space.space import Space
@@ -94,15 +96,17 @@ def read_events(session: Session, request: FeedRequest, after: str | None) -> Ev
     page = Page(session, "events", FeedMark, request.limit, None if after == NOW else after)
     now_ms = space.sources.clock.now_ms()
     key = given_key(request.conversation, request.channel)
-    only = (request.channel if key is None else key.channel, request.conversation)
+    channel = request.channel if key is None else key.channel
     with space.ledger.reader() as reader:
-        named = ["" if name is None else f"={name}" for name in only]
+        named = ["" if name is None else f"={name}" for name in (channel, request.conversation)]
         mark, size = page.begin(reader, request.view, *named), reader.frontier().size
         if mark is None:
             mark = FeedMark(position=size if after == NOW else 0)
         if mark.position > size:
             raise CursorInvalid
-        judge = EventJudge(session, reader, request.view, topics, only)
+        others = streams_of_others(session, size - mark.position)
+        scope = FeedScope(request.view, topics, channel, request.conversation, page.budget, others)
+        judge = EventJudge(session, reader, scope)
         found = list(islice(_found(judge, _rows(space, reader, key, mark.position), mark), page.limit + 1))
     shown, has_more = found[: page.size], len(found) > page.size
     following = replace(shown[-1].mark if has_more else FeedMark(position=size), seen_ms=now_ms)
@@ -114,11 +118,19 @@ def read_events(session: Session, request: FeedRequest, after: str | None) -> Ev
     items = [item for event in events for item in event.withheld]
     return EventPage(
         view=request.view,
-        events=events,
+        events=list(_with_items(events, page.budget.redaction_items)),
         cursor=page.cursor_to(following),
         has_more=has_more,
         budget_applied=applied_to_slices(page.budget, items, min(len(found), page.limit)),
     )
+
+
+def _with_items(events: Iterable[SpaceEvent], items_max: int | None) -> Iterator[SpaceEvent]:
+    """Yield events with no more of what is withheld than a page has."""
+    left = items_max
+    for event in events:
+        yield event if left is None else replace(event, withheld=event.withheld[:left])
+        left = None if left is None else max(0, left - len(event.withheld))
 
 
 def _topics(session: Session, request: FeedRequest) -> frozenset[EventTopic]:

@@ -10,13 +10,45 @@ from muniment.errors import Corrupt
 from muniment.events.changes import TurnSpan
 from muniment.events.identity import Channel, ConversationId, ConversationKey, SubjectId, TurnId
 from muniment.events.records import ConversationOpened, TurnMeta
+from muniment.governance.profiles import Budget
 from muniment.governance.slices import RedactionItem, SliceTurn
 from muniment.governance.views import View
 from muniment.log.port import Reader
+from muniment.operations.events.space_event import EventTopic
 from muniment.projections.conversation import Conversation, shown_turns
 
 BATCH = 500
-Only = tuple[Channel | None, ConversationId | None]  # the conversations that a feed is about
+FEW = 1000  # events that are looked at sooner than all conversations are
+
+
+class FeedScope(NamedTuple):
+    """What a feed is about, and how it is shown: the conversations of a channel, or one of them, or all.
+
+    `others` are streams of conversations in which the caller has no turn; nothing of them is looked at.
+    """
+
+    view: View
+    topics: frozenset[EventTopic]
+    channel: Channel | None
+    conversation: ConversationId | None
+    budget: Budget
+    others: frozenset[int] = frozenset()
+
+
+def streams_of_others(session: Session, events: int) -> frozenset[int]:
+    """Return the conversations in which a caller that is kept to a subject has no turn, before so many are looked at.
+
+    The catalogue is at least as new as a state of the log that was read before, and whose a turn is never changes.
+    """
+    subject = session.access.subject
+    if subject is None or events < FEW:
+        return frozenset()
+    with session.space.catalogue.caught_up(session.progress) as caught:
+        listing = caught.listing
+        person = listing.person(subject)
+        return frozenset(
+            stream for stream in listing.streams() if person not in listing.conversation(stream).people.owned
+        )
 
 
 class SeenTurn(NamedTuple):
@@ -30,13 +62,11 @@ class SeenTurn(NamedTuple):
 class SeenTurns:
     """The conversations of a space in one state of its log, as far as a caller sees them."""
 
-    def __init__(self, session: Session, reader: Reader, view: View, only: Only) -> None:
+    def __init__(self, session: Session, reader: Reader, scope: FeedScope) -> None:
         self._session = session
         self._space = session.space
         self._reader = reader
-        self._view = view
-        self._only = only
-        self._budget = session.budget()
+        self._scope = scope
         self._found: dict[int, Conversation | None] = {}
         self._shown: dict[tuple[int, int], tuple[SliceTurn, list[RedactionItem]]] = {}
 
@@ -57,8 +87,8 @@ class SeenTurns:
         meta = self._space.ledger.open(row).meta
         if not isinstance(meta, ConversationOpened):
             return None
-        channel, name = self._only
-        is_wanted = channel in {None, meta.channel} and name in {None, meta.conversation}
+        scope = self._scope
+        is_wanted = scope.channel in {None, meta.channel} and scope.conversation in {None, meta.conversation}
         if not is_wanted or not self._session.access.shows_channel(meta.channel):
             return None
         key = ConversationKey(conversation=ConversationId(meta.conversation), channel=Channel(meta.channel))
@@ -88,7 +118,8 @@ class SeenTurns:
         """Return a turn as the view shows it now, and what is withheld of it."""
         place = (conversation.stream, sequence)
         if place not in self._shown:
-            detection = self._space.detection.view(self._view)
-            turns, items = shown_turns(conversation, [(sequence, sequence)], self._view, detection, self._budget)
+            view = self._scope.view
+            detection = self._space.detection.view(view)
+            turns, items = shown_turns(conversation, [(sequence, sequence)], view, detection, self._scope.budget)
             self._shown[place] = turns[0], items
         return self._shown[place]

@@ -30,7 +30,8 @@ ALL_TOPICS = tuple(EventTopic)
 OPERATOR_TOPICS = frozenset({EventTopic.FINDINGS, EventTopic.GOVERNANCE})  # about the space as a whole
 SHOWS_OPERATIONS = SHOWS_ORIGIN  # the views that show these
 
-# kind -> the topic of its events; an erasure is always of the topic `erasures`. Other kinds are nobody's news.
+# kind -> the topic of its events; an erasure is always of the topic `erasures`. Other kinds are nobody's news: a record
+# of a read among them would make every read of an operator the next news.
 TOPICS: dict[str, EventTopic] = {
     EventKind.TURN_COMMITTED: EventTopic.TRANSCRIPT,
     EventKind.TURN_REDACTED: EventTopic.TRANSCRIPT,
@@ -43,6 +44,9 @@ TOPICS: dict[str, EventTopic] = {
     EventKind.ERASURE_REFUSED: EventTopic.FINDINGS,
     EventKind.CONTENT_REVEALED: EventTopic.GOVERNANCE,
     EventKind.EXPORT_ISSUED: EventTopic.GOVERNANCE,
+    EventKind.CONTENT_EXPORTED: EventTopic.GOVERNANCE,
+    EventKind.ARCHIVE_EXPORTED: EventTopic.GOVERNANCE,
+    EventKind.ARCHIVE_IMPORTED: EventTopic.GOVERNANCE,
     EventKind.POLICY_SET: EventTopic.GOVERNANCE,
     EventKind.MEMORY_POLICY_SET: EventTopic.GOVERNANCE,
     EventKind.APPROVAL_SET: EventTopic.GOVERNANCE,
