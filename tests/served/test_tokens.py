@@ -30,7 +30,7 @@ from muniment.kernel.sources import system_sources
 from muniment.runtime.catalogue import catalogue
 from muniment.transports.http import issuer_keys
 from muniment.transports.http.http_app import HttpSetup, http_app
-from muniment.transports.http.issuer_keys import DISCOVERY, FRESH_S, KEYS_MAX, RETRY_S, IssuerKeys, KeyFile, keys_of
+from muniment.transports.http.issuer_keys import DISCOVERY, FRESH_S, KEYS_MAX, RETRY_S, IssuerKeys, JwksFile, keys_of
 from muniment.transports.http.serving import Listener, ServeOptions
 from muniment.transports.http.token_metadata import PATH as METADATA
 from muniment.transports.http.tokens import LEEWAY_S, TOKEN_CHARS_MAX, TokenOptions, Tokens
@@ -242,13 +242,13 @@ def test_of_one_key_none_needs_to_be_named(tmp_path: Path, issuer: Issuer) -> No
     assert issuer.asked == 0
 
 
-def test_keys_are_bounded(tmp_path: Path) -> None:
+def test_a_set_of_keys_is_bounded_and_has_one(tmp_path: Path) -> None:
     many = [public(EC, f"k-{number}") for number in range(KEYS_MAX + 9)]
     assert len(keys_of(json.dumps({"keys": many}).encode())) == KEYS_MAX
     (tmp_path / "none.json").write_text("{}")
     for path, error in ((tmp_path / "none.json", InvalidInput), (tmp_path / "missing", FileUnavailable)):
         with pytest.raises(error):
-            KeyFile(str(path))
+            JwksFile(str(path))
     assert issuer_keys.BYTES_MAX < 1 << 20
 
 

@@ -26,7 +26,6 @@ from muniment.client.downloads import DownloadFile, as_sent
 from muniment.client.problems import error_of
 from muniment.client.uploads import UploadBody
 from muniment.declaration.http_wire import BYTES, JSON, PROBLEM, is_served, path_of, query_of
-from muniment.declaration.idempotency import takes_key
 from muniment.declaration.operation import Operation, Request
 from muniment.errors import (
     AnswerInvalid,
@@ -110,7 +109,7 @@ def _http_call(operation: Operation, request: Request, upload: UploadBody | None
     if not is_served(operation):
         raise NotServed(at=operation.path, problem="path_beside_the_store")
     headers = {"Accept": f"{JSON}, {PROBLEM}"}
-    if takes_key(operation):
+    if operation.takes_key:
         headers["Idempotency-Key"] = sources.ids.new_id()
     body = _json_of(request)
     if upload is None:
@@ -152,7 +151,7 @@ class _Patience:
     """How often and how long one call waits."""
 
     def __init__(self, operation: Operation, options: ConnectOptions, sources: Sources) -> None:
-        self._has_key = takes_key(operation)
+        self._has_key = operation.takes_key
         self._options = options
         self._sources = sources
         self._attempts = 0

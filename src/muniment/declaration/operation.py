@@ -180,6 +180,12 @@ class Operation(Struct, frozen=True, kw_only=True):
         return f"{self.group}.{self.name}"
 
     @property
+    def takes_key(self) -> bool:
+        """Return whether a key has it called once: it changes an open space, and answers with no file."""
+        changes = self.effect is not Effect.READ and self.download is None
+        return changes and not (self.terms.keyless or self.terms.spaceless)
+
+    @property
     def effect(self) -> Effect:
         """Return what the operation may do to a store."""
         return self.terms.effect

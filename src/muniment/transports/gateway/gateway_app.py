@@ -21,7 +21,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from muniment.declaration.http_wire import JSON
-from muniment.declaration.idempotency import KeyedReport, perform_once, takes_key
+from muniment.declaration.idempotency import KeyedReport, perform_once
 from muniment.declaration.operation import Operation, bound, perform, permit
 from muniment.errors import InvalidInput, NotAuthenticated, RouteMissing
 from muniment.events.binding import bind
@@ -29,7 +29,7 @@ from muniment.events.identity import SubjectId
 from muniment.runtime.runtime import Runtime
 from muniment.transports.gateway import memory_gateway
 from muniment.transports.gateway.aliases import ALIASES, PLACE, Alias
-from muniment.transports.gateway.memory_wire import AddAsked, FlushAsked, SearchAsked
+from muniment.transports.gateway.memory_wire import AddExchange, FlushSession, SearchMemories
 from muniment.transports.gateway.translation import Speaker, budget_of, chosen, request_of
 from muniment.transports.http.call import Callers, json_body
 from muniment.transports.http.http_app import MountedApp
@@ -42,9 +42,9 @@ CHARS_PER_TOKEN = 3  # about
 FITTING_MAX = 8  # how often a text that is too long for its bound is asked for again
 # path -> what it is asked, and what answers
 MEMORIES: dict[str, tuple[type[Struct], Callable[[Runtime, SubjectId, Any], Struct]]] = {
-    "/memories/search": (SearchAsked, memory_gateway.search),
-    "/memories/add": (AddAsked, memory_gateway.add),
-    "/memories/flush": (FlushAsked, memory_gateway.flush),
+    "/memories/search": (SearchMemories, memory_gateway.search),
+    "/memories/add": (AddExchange, memory_gateway.add),
+    "/memories/flush": (FlushSession, memory_gateway.flush),
 }
 CREDENTIALS = ("user_id", "user_key")
 IDEMPOTENCY_HEADERS = ("idempotency-key", "x-idempotency-key")
@@ -157,7 +157,7 @@ class GatewayApp:
         if alias.bound is not None:
             return _fitting(runtime, operation, alias, given, budget_of(alias, call.body))
         asked = bound(operation, given)
-        if call.key is not None and takes_key(operation):
+        if call.key is not None and operation.takes_key:
             return perform_once(group, operation, asked, call.key)
         return KeyedReport(report=msgspec.json.encode(perform(group, operation, asked)))
 

@@ -31,16 +31,16 @@ from muniment.runtime.runtime import Runtime
 from muniment.search.query import without_syntax
 from muniment.transports.gateway.memory_wire import (
     AddAnswer,
-    AddAsked,
+    AddExchange,
     AddStatus,
     Due,
     DueWork,
     FlushAnswer,
-    FlushAsked,
+    FlushSession,
     FoundMemory,
+    MemoryResults,
     MemoryScope,
-    SearchAnswer,
-    SearchAsked,
+    SearchMemories,
 )
 
 VIEW = View.MODEL_CONTEXT
@@ -50,24 +50,24 @@ ALL_TIME = TimeRange(from_ms=0, until_ms=OBSERVED_MS_MAX)
 AGENT = "agent"
 
 
-def search(runtime: Runtime, user: SubjectId, asked: SearchAsked) -> SearchAnswer:
+def search(runtime: Runtime, user: SubjectId, asked: SearchMemories) -> MemoryResults:
     """Find what is known of a user on a question, in the scopes that are asked for."""
     if not asked.scope:
         raise InvalidInput(at="scope", problem="empty", choices=[*MemoryScope])
     key, scopes = asked.conversation(asked.conversation_id, "conversation_id"), frozenset(asked.scope)
     finder = _Finder(runtime, user, asked.query, key)
     if MemoryScope.ALL_USER_MEMORY in scopes:
-        return SearchAnswer(results=finder.recalled(scopes, asked.top_k))
+        return MemoryResults(results=finder.recalled(scopes, asked.top_k))
     found: list[FoundMemory] = []
     if MemoryScope.CURRENT_CHAT in scopes:
         found += finder.said(asked.top_k)
     if MemoryScope.RESOURCES in scopes:
         known = {each.id for each in found}
         found += [each for each in finder.recalled(scopes, HITS_READ) if each.id not in known]
-    return SearchAnswer(results=sorted(found, key=lambda each: -each.score)[: asked.top_k])
+    return MemoryResults(results=sorted(found, key=lambda each: -each.score)[: asked.top_k])
 
 
-def add(runtime: Runtime, user: SubjectId, asked: AddAsked) -> AddAnswer:
+def add(runtime: Runtime, user: SubjectId, asked: AddExchange) -> AddAnswer:
     """Commit an exchange as one delivered turn, unless it was committed before."""
     asked.check()
     key = asked.conversation(asked.session_id, "session_id")
@@ -107,7 +107,7 @@ def add(runtime: Runtime, user: SubjectId, asked: AddAsked) -> AddAnswer:
     raise TurnConflict(at="messages.timestamp")
 
 
-def flush(runtime: Runtime, user: SubjectId, asked: FlushAsked) -> FlushAnswer:
+def flush(runtime: Runtime, user: SubjectId, asked: FlushSession) -> FlushAnswer:
     """Bring the indexes up to date, and count what is durable, indexed and due."""
     key = asked.conversation(asked.session_id, "session_id")
     durable = _turns_of(runtime, key)

@@ -28,7 +28,7 @@ class MemoryScope(StrEnum):
     ALL_USER_MEMORY = "all_user_memory"
 
 
-class Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ProjectRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What every request has beside the credentials: the application and the project that the user works in."""
 
     app_id: str = DEFAULT
@@ -53,7 +53,7 @@ class Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return ConversationKey(conversation=ConversationId(name), channel=self.channel)
 
 
-class SearchAsked(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SearchMemories(ProjectRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """POST /memories/search."""
 
     conversation_id: str
@@ -71,7 +71,7 @@ class WireMessage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     content: str
 
 
-class AddAsked(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class AddExchange(ProjectRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """POST /memories/add."""
 
     session_id: str
@@ -96,7 +96,7 @@ class AddAsked(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
             since_ms = message.timestamp
 
 
-class FlushAsked(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FlushSession(ProjectRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """POST /memories/flush."""
 
     session_id: str
@@ -113,7 +113,7 @@ class FoundMemory(Struct, frozen=True, kw_only=True, omit_defaults=True):
     resource_uri: str | None = None
 
 
-class SearchAnswer(Struct, frozen=True, kw_only=True):
+class MemoryResults(Struct, frozen=True, kw_only=True):
     """What was found, the best first; nothing is an answer."""
 
     results: list[FoundMemory]

@@ -50,7 +50,7 @@ class KeySource(Protocol):
         ...
 
 
-class KeyFile:
+class JwksFile:
     """The keys of a file, as they were when it was read."""
 
     def __init__(self, path: str) -> None:

@@ -27,7 +27,6 @@ from muniment.declaration.http_wire import (
     is_served,
     path_of,
 )
-from muniment.declaration.idempotency import takes_key
 from muniment.declaration.operation import Document, Effect, Operation, streamed
 from muniment.transports.http.component_schemas import component_schemas, referred
 from muniment.transports.http.status import MEANINGS, RETRY_AFTER_S, STATUS, STATUS_OF_CODE
@@ -116,7 +115,7 @@ def _described(operation: Operation, method: str, components: dict[str, Any], re
             _parameter(name, schema, components, required=name in required)
             for name, schema in request["properties"].items()
         ]
-    if takes_key(operation):
+    if operation.takes_key:
         described["parameters"] = [
             *described.get("parameters", []),
             {"$ref": "#/components/parameters/IdempotencyKey"},

@@ -14,7 +14,7 @@ from jwt.exceptions import PyJWTError
 from msgspec import Struct
 
 from muniment.errors import InvalidInput, NotAuthenticated
-from muniment.transports.http.issuer_keys import IssuerKeys, KeyFile, KeySource
+from muniment.transports.http.issuer_keys import IssuerKeys, JwksFile, KeySource
 
 ALGORITHMS = [
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
@@ -44,7 +44,7 @@ class TokenOptions(Struct, frozen=True, kw_only=True):
             raise InvalidInput(at="audience" if self.issuer else "issuer", problem="missing_field")
         if not self.client_claim:
             raise InvalidInput(at="client_claim", problem="empty")
-        keys: KeySource = IssuerKeys(self.issuer) if self.jwks is None else KeyFile(self.jwks)
+        keys: KeySource = IssuerKeys(self.issuer) if self.jwks is None else JwksFile(self.jwks)
         return Tokens(self.issuer, self.audience, keys, self.client_claim)
 
 
