@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import msgspec
 from starlette.responses import Response
 
-from muniment.errors import InvalidInput, MunimentError
+from muniment.errors import InvalidInput, MunimentError, RateExceeded
 from muniment.transports.http.status import STATUS_OF_CODE, status_of
 
 MEDIA_TYPE = "application/problem+json"
 WRONG_METHOD = 405
-RETRY_AFTER_S: dict[int, int] = {429: 1, 503: 1}
+BUSY = 503
+MINUTE_S = 60
 CHALLENGE = 'Bearer realm="muniment"'
 
 
 def problem_of(error: MunimentError) -> Response:
     """Return an error as a response: no content, no key and no name is in it."""
-    return problem(status_of(error), error.report())
+    response = problem(status_of(error), error.report())
+    if isinstance(error, RateExceeded):
+        response.headers["Retry-After"] = str(
+            math.ceil(MINUTE_S / (error.limit or MINUTE_S))
+        )  # one more is allowed then
+    return response
 
 
 def problem(status: int, report: dict[str, str | int | list[str]]) -> Response:
@@ -26,8 +33,8 @@ def problem(status: int, report: dict[str, str | int | list[str]]) -> Response:
     title = str(report["message"]).partition("; ")[0]
     document = {"type": f"urn:muniment:{report['code']}", "title": title, "status": status, **report}
     headers = {"Cache-Control": "no-store"}
-    if status in RETRY_AFTER_S:
-        headers["Retry-After"] = str(RETRY_AFTER_S[status])
+    if status == BUSY:
+        headers["Retry-After"] = "1"
     if status == STATUS_OF_CODE["access.not_authenticated"]:
         headers["WWW-Authenticate"] = CHALLENGE
     return Response(msgspec.json.encode(document), status, headers, media_type=MEDIA_TYPE)
