@@ -11,11 +11,7 @@ The control are clients that take a request that they sent for one that was answ
 
 from __future__ import annotations
 
-import os
 import random
-import signal
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -28,61 +24,18 @@ from msgspec import Struct
 from muniment.errors import MunimentError
 from muniment.governance.access import Effect
 from muniment.governance.client_scope import ClientScope
-from replay.drills.load import REPOSITORY
 from replay.drills.outcome import Outcome
+from replay.drills.server_process import ServerProcess
 from replay.stores import opened, turns_of
 from replay.words import Words
 
 KILLS, CLIENTS = 20, 8
 LOAD_S_MAX = 1.0
 CHARACTERS = 100
-START_S, STOP_S, ANSWER_S = 60, 60, 30
+ANSWER_S = 30
 CONTROL_KILLS_MAX = 5
 PATH = "/v1/transcripts/commit"
 COME_BACK = {429, 503}
-
-
-class ServerProcess:
-    """`muniment serve` in a process of its own."""
-
-    def __init__(self, directory: Path) -> None:
-        store = ["--store", str(directory / "store"), "--keys", f"file:{directory / 'root.key'}"]
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "muniment", "serve", "--port", "0", *store, "--pin", str(directory / "pins")],
-            cwd=REPOSITORY,
-            env={**os.environ, "PYTHONPATH": str(REPOSITORY / "src")},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        assert self._process.stdout is not None, "it was started with a pipe"
-        self.url = self._process.stdout.readline().split()[-1]
-        self._await_answer()
-
-    def _await_answer(self) -> None:
-        for _ in range(int(START_S / 0.05)):
-            try:
-                httpx2.get(f"{self.url}/health/live", timeout=START_S)
-            except httpx2.TransportError:
-                time.sleep(0.05)
-            else:
-                return
-        raise TimeoutError("a server did not start")
-
-    def kill(self) -> None:
-        """Kill it, with everything that it holds in memory."""
-        self._process.kill()
-        self._process.communicate()
-
-    def stop(self) -> str | None:
-        """Ask it to end; return how it failed to."""
-        self._process.send_signal(signal.SIGTERM)
-        try:
-            ending = self._process.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            return f"a server that was stopped did not end within {STOP_S} s"
-        return None if ending in {0, -signal.SIGTERM, 130, 143} else f"a server that was stopped ended with {ending}"
 
 
 class Sent(Struct, kw_only=True):

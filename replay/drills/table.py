@@ -26,6 +26,7 @@ from replay.drills.kill9 import kill9
 from replay.drills.outcome import Outcome
 from replay.drills.powercut import powercut
 from replay.drills.race import race
+from replay.drills.served_abuse import served_abuse
 from replay.drills.served_kill9 import served_kill9
 from replay.drills.soak import soak
 from replay.drills.steps import steps
@@ -48,6 +49,7 @@ DRILLS: dict[str, Drill] = {
     "diskfull": Drill(run=diskfull, unit="full disks", gate=3, release=100),
     "kill9": Drill(run=kill9, unit="killed writers", gate=20, release=1000),
     "served_kill9": Drill(run=served_kill9, unit="killed servers", gate=3, release=100),
+    "served_abuse": Drill(run=served_abuse, unit="damaged requests", gate=300, release=5000),
     "interrupt": Drill(run=interrupt, unit="interrupts", gate=600, release=10_000),
     "writers": Drill(run=writers, unit="turns a writer", gate=50, release=200),
     "race": Drill(run=race, unit="calls a thread", gate=20, release=400),

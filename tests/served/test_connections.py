@@ -109,6 +109,19 @@ def test_the_rest_of_a_body_that_nobody_waits_for_has_its_time(served: Served, m
         assert ends(connection)
 
 
+def flood(connection: socket.socket) -> None:
+    """Send a gibibyte."""
+    for _ in range(1 << 10):
+        connection.sendall(bytes(1 << 20))
+
+
+def test_what_nobody_waits_for_is_thrown_away_up_to_a_limit(served: Served) -> None:
+    with connected(served.url) as connection:
+        connection.sendall(head_of(served, REPLAY, str(1 << 30)))
+        with pytest.raises(OSError, match=r"."):
+            flood(connection)
+
+
 def test_the_longest_idle_connection_gives_way(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "CONNECTIONS_MAX", 8)
     with ExitStack() as stack:

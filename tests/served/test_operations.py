@@ -148,8 +148,9 @@ def test_a_client_sees_its_subject_its_channels_and_its_operations(served: Serve
 
 def test_a_client_is_held_to_its_rate(served: Served) -> None:
     headers = served.key_for("busy", ClientScope(requests_per_minute=3))
-    statuses = [served.post("system/capabilities", headers=headers).status_code for _ in range(5)]
-    assert statuses == [200, 200, 200, 429, 429]
+    answers = [served.post("system/capabilities", headers=headers) for _ in range(5)]
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 429, 429]
+    assert answers[-1].headers["retry-after"] == "20", "three a minute"
     assert served.post("system/capabilities").status_code == 200, "nobody else is held up"
 
 

@@ -5,6 +5,7 @@ The server (uvicorn) bounds none of these by itself. Here:
 - A head takes at most `HEAD_S` and `HEADER_BYTES_MAX`, however it trickles in.
 - When all places are taken, the connection that has been idle longest gives way. When each has a request in work, the
   new one is told to come back.
+- The rest of a body that was answered before it came is thrown away, up to `THROWN_AWAY_BYTES_MAX` and for `HEAD_S`.
 - A client that does not read its answer is let go once nothing of it moves for as long as an idle one may stay.
 - What is no HTTP is refused as a problem document, as everything else is.
 """
@@ -26,6 +27,7 @@ CONNECTIONS_MAX = 1000
 HEAD_S = 15.0
 HEADER_BYTES_MAX = 32 * 1024
 HEAD_TOO_LARGE = 431
+THROWN_AWAY_BYTES_MAX = 1 << 20  # so that a client which still sends reads its answer before the connection ends
 _TURNS = itertools.count()  # finer than the clock of an event loop
 FILES_SHARE = 2  # of the files that a process may open, one in so many may be a connection
 
@@ -43,6 +45,7 @@ class BoundedConnection(HttpToolsProtocol):
     idle_since: int | None = None  # the turn in which it became idle; None while a request is in work
     _head_bytes = 0
     _is_in_head = True
+    _thrown_away = 0
     _unsent = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn types it
@@ -70,6 +73,11 @@ class BoundedConnection(HttpToolsProtocol):
         if self._is_in_head:
             self._expect_head()
             self._head_bytes += len(data)
+        elif self._is_idle:  # the rest of a body that was answered before it came
+            self._thrown_away += len(data)
+            if self._thrown_away > THROWN_AWAY_BYTES_MAX:
+                self.transport.close()
+                return
         super().data_received(data)
         if self._is_in_head and self._head_bytes > HEADER_BYTES_MAX:
             self._refuse(LimitExceeded(at="head", problem="request_too_large", limit=HEADER_BYTES_MAX), HEAD_TOO_LARGE)
@@ -91,6 +99,7 @@ class BoundedConnection(HttpToolsProtocol):
         if self._is_idle:
             self.idle_since = next(_TURNS)
             if not self._is_in_head:  # the answer did not wait for the rest of a body
+                self._thrown_away = 0
                 self._expect_head()
 
     def send_400_response(self, msg: str) -> None:

@@ -29,7 +29,7 @@ from muniment.declaration.http_wire import (
 )
 from muniment.declaration.operation import Document, Effect, Operation, streamed
 from muniment.transports.http.component_schemas import component_schemas, referred
-from muniment.transports.http.status import MEANINGS, RETRY_AFTER_S, STATUS, STATUS_OF_CODE
+from muniment.transports.http.status import MEANINGS, RETRY_AFTER, STATUS, STATUS_OF_CODE
 from muniment.version import __version__
 
 IDEMPOTENCY_KEY = {
@@ -170,7 +170,7 @@ def _refusals() -> dict[str, Any]:
     return {
         str(status): {
             "description": meaning,
-            **({"headers": later} if status in RETRY_AFTER_S else {}),
+            **({"headers": later} if status in RETRY_AFTER else {}),
             "content": content,
         }
         for status, meaning in MEANINGS.items()

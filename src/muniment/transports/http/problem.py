@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import msgspec
 from starlette.responses import Response
 
-from muniment.errors import InvalidInput, MunimentError
-from muniment.transports.http.status import RETRY_AFTER_S, STATUS_OF_CODE, status_of
+from muniment.errors import InvalidInput, MunimentError, RateExceeded
+from muniment.transports.http.status import STATUS_OF_CODE, status_of
 
 MEDIA_TYPE = "application/problem+json"
 WRONG_METHOD = 405
+BUSY = 503
+MINUTE_S = 60
 CHALLENGE = 'Bearer realm="muniment"'
 
 
 def problem_of(error: MunimentError, metadata_url: str | None = None) -> Response:
     """Return an error as a response: no content, no key and no name is in it.
 
-    One for want of a key says where it is told how to get a token, if that is anywhere.
+    One for want of a key says where it is told how to get a token, if that is anywhere; one for too many requests says
+    when one more is allowed.
     """
     response = problem(status_of(error), error.report())
     if metadata_url is not None and "www-authenticate" in response.headers:
         response.headers["WWW-Authenticate"] = f'{CHALLENGE}, resource_metadata="{metadata_url}"'
+    if isinstance(error, RateExceeded):
+        response.headers["Retry-After"] = str(math.ceil(MINUTE_S / (error.limit or MINUTE_S)))
     return response
 
 
 def problem(status: int, report: dict[str, str | int | list[str]]) -> Response:
     """Return a problem document: what `MunimentError.report` says, with the members that RFC 9457 names."""
     headers = {"Cache-Control": "no-store"}
-    if status in RETRY_AFTER_S:
-        headers["Retry-After"] = str(RETRY_AFTER_S[status])
+    if status == BUSY:
+        headers["Retry-After"] = "1"
     if status == STATUS_OF_CODE["access.not_authenticated"]:
         headers["WWW-Authenticate"] = CHALLENGE
     return Response(msgspec.json.encode(document_of(status, report)), status, headers, media_type=MEDIA_TYPE)

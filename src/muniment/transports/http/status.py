@@ -23,7 +23,7 @@ STATUS_OF_CODE: dict[str, int] = {
     "signer.unavailable": 409,
     "store.full": 507,
 }
-RETRY_AFTER_S: dict[int, int] = {429: 1, 503: 1}
+RETRY_AFTER = frozenset({429, 503})  # they say when to come back
 MEANINGS: dict[int, str] = {
     400: "The request is invalid.",
     401: "Missing or invalid client key.",
