@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from muniment.declaration.idempotency import KeyedReport, perform_once
+from muniment.declaration.idempotency import KeyedReport, perform_once, takes_key
 from muniment.declaration.operation import Operation, bound, perform, permit
 from muniment.errors import InvalidInput, NotAuthenticated, RouteMissing
 from muniment.events.binding import bind
@@ -93,7 +93,7 @@ class GatewayApp:
 
     def _route(self, path: str) -> tuple[str, str | None]:
         """Return the route of a path, and the place that it names; an id may have slashes, too."""
-        if path in MEMORIES or path in self._routes:
+        if path in MEMORIES or (path in self._routes and not path.endswith(PLACE)):
             return path, None
         for route in self._routes:
             base = route.removesuffix(PLACE) + "/"
@@ -156,7 +156,7 @@ class GatewayApp:
         if alias.bound is not None:
             return _fitting(runtime, operation, alias, given, budget_of(alias, call.body))
         asked = bound(operation, given)
-        if call.key is not None and operation.takes_key:
+        if call.key is not None and takes_key(operation):
             return perform_once(group, operation, asked, call.key)
         return KeyedReport(report=msgspec.json.encode(perform(group, operation, asked)))
 
