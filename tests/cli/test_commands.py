@@ -11,7 +11,6 @@ import click
 import pytest
 from msgspec import Struct
 
-from muniment.declaration.idempotency import takes_key
 from muniment.declaration.operation import Document, DocumentFolder, Operation
 from muniment.errors import InvalidInput
 from muniment.events.binding import parse_json
@@ -54,7 +53,7 @@ def test_the_help_of_a_command_is_the_docstring_and_names_every_field(operation:
     for option in (*OPTIONS, "json"):
         assert f"--{option}" in told
     assert ("--yes" in told) is (operation.effect is Effect.ERASE)
-    assert ("--idempotency-key" in told) is (takes_key(operation) and not operation.uploads_several)
+    assert ("--idempotency-key" in told) is (operation.takes_key and not operation.uploads_several)
     assert ("--out" in told) is (operation.report in {Document, DocumentFolder})
 
 

@@ -27,7 +27,7 @@ import msgspec
 from msgspec import Struct
 
 from muniment.crypto.segment import NONCE_BYTES, open_sealed
-from muniment.declaration.operation import Effect, Group, Operation, Request, Uploads, perform, permit, reading
+from muniment.declaration.operation import Group, Operation, Request, Uploads, perform, permit, reading
 from muniment.declaration.session import Session
 from muniment.errors import AnswerErased, InvalidInput, KeyMissing, KeyReused, RequestInProgress
 from muniment.kernel.digest import b64url
@@ -56,11 +56,6 @@ class KeptAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 ANSWERS = RecordKind("answer", KeptAnswer, ttl_ms=KEPT_MS)
-
-
-def takes_key(operation: Operation) -> bool:
-    """Tell whether an operation can be asked for once: it changes an open space."""
-    return operation.effect is not Effect.READ and not (operation.terms.keyless or operation.terms.spaceless)
 
 
 def perform_once(

@@ -172,6 +172,11 @@ class Operation(Struct, frozen=True, kw_only=True):
         return f"{self.group}.{self.name}"
 
     @property
+    def takes_key(self) -> bool:
+        """Return whether it can be called once by an idempotency key: it changes an open space."""
+        return self.effect is not Effect.READ and not (self.terms.keyless or self.terms.spaceless)
+
+    @property
     def effect(self) -> Effect:
         """Return what the operation may do to a store."""
         return self.terms.effect

@@ -7,7 +7,7 @@ from typing import Any
 import click
 import msgspec
 
-from muniment.declaration.idempotency import perform_once, takes_key
+from muniment.declaration.idempotency import perform_once
 from muniment.declaration.operation import Group, Operation, Request
 from muniment.transports.cli.fields import Field
 
@@ -21,7 +21,7 @@ def takes_one_key(operation: Operation, fields: list[Field]) -> bool:
 
     Not one that reads several files and folders, which is idempotent anyway, nor one that takes a key of its own.
     """
-    return takes_key(operation) and not operation.uploads_several and KEY_OPTION not in {each.flag for each in fields}
+    return operation.takes_key and not operation.uploads_several and KEY_OPTION not in {each.flag for each in fields}
 
 
 def performed_once(group: Group, operation: Operation, request: Request, key: str, upload: Any) -> Any:

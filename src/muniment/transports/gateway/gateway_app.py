@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from muniment.declaration.idempotency import KeyedReport, perform_once, takes_key
+from muniment.declaration.idempotency import KeyedReport, perform_once
 from muniment.declaration.operation import Operation, bound, perform, permit
 from muniment.errors import InvalidInput, NotAuthenticated, RouteMissing
 from muniment.events.binding import bind
@@ -156,7 +156,7 @@ class GatewayApp:
         if alias.bound is not None:
             return _fitting(runtime, operation, alias, given, budget_of(alias, call.body))
         asked = bound(operation, given)
-        if call.key is not None and takes_key(operation):
+        if call.key is not None and operation.takes_key:
             return perform_once(group, operation, asked, call.key)
         return KeyedReport(report=msgspec.json.encode(perform(group, operation, asked)))
 

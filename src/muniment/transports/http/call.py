@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from muniment.crypto.client_key import PREFIX
-from muniment.declaration.idempotency import KeyedReport, perform_once, takes_key
+from muniment.declaration.idempotency import KeyedReport, perform_once
 from muniment.declaration.operation import Effect, Operation, bound, perform, permit
 from muniment.errors import InvalidInput, NotAuthenticated
 from muniment.kernel.digest import b64url, sha256
@@ -120,7 +120,7 @@ def _performed(
     runtime: Runtime, operation: Operation, given: bytes, key: str | None, upload: BinaryIO | None
 ) -> KeyedReport:
     request, group = bound(operation, given), getattr(runtime, operation.group)
-    if key is not None and takes_key(operation):
+    if key is not None and operation.takes_key:
         return perform_once(group, operation, request, key, upload)
     return KeyedReport(report=msgspec.json.encode(perform(group, operation, request, upload)))
 

@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 
 from muniment import errors
-from muniment.declaration.idempotency import takes_key
 from muniment.declaration.operation import Effect, Operation
 from muniment.transports.http.status import MEANINGS, STATUS, STATUS_OF_CODE
 from muniment.version import __version__
@@ -103,7 +102,7 @@ def _described(operation: Operation, method: str, components: dict[str, Any], re
             _parameter(name, schema, components, required=name in required)
             for name, schema in request["properties"].items()
         ]
-    if takes_key(operation):
+    if operation.takes_key:
         described["parameters"] = [*described.get("parameters", []), IDEMPOTENCY_KEY]
     if operation.upload is not None:
         described["requestBody"] = {

@@ -19,7 +19,7 @@ import mcp_types as types
 import msgspec
 from mcp.shared.exceptions import MCPError
 
-from muniment.declaration.idempotency import KeyedReport, perform_once, takes_key
+from muniment.declaration.idempotency import KeyedReport, perform_once
 from muniment.declaration.operation import Effect, Operation, bound, perform, permit
 from muniment.declaration.surfaces import mcp_tools
 from muniment.errors import AccessDenied, CapabilityHidden, InvalidInput, MunimentError
@@ -81,7 +81,7 @@ def _report(runtime: Runtime, operation: Operation, arguments: dict[str, Any], k
         except (binascii.Error, ValueError):
             raise InvalidInput(at=operation.upload, problem="not_base64") from None
     request, group = bound(operation, msgspec.json.encode(arguments)), getattr(runtime, operation.group)
-    if key is None or not takes_key(operation):
+    if key is None or not operation.takes_key:
         return KeyedReport(report=msgspec.json.encode(perform(group, operation, request, upload)))
     if not isinstance(key, str):
         raise InvalidInput(at=IDEMPOTENCY_KEY, problem="wrong_type")
