@@ -6,6 +6,7 @@ import contextlib
 import json
 import logging
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,13 @@ def test_a_repeat_after_a_lost_answer_is_the_same_turn(ada: User) -> None:
     assert (other["status"], other["turn"], other["sequence"]) == ("accepted", "1000-1005-2", 2)
     assert ada.add("Where is my parcel?", "In the van.")["status"] == "duplicated"
     assert ada.world.runtime.spaces.usage().turns == 2
+
+
+def test_of_many_repeats_at_once_one_is_stored(ada: User) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: ada.add("Where is my parcel?", "At the depot."), range(16)))
+    assert sorted(each["status"] for each in answers) == ["accepted", *["duplicated"] * 15]
+    assert ada.world.runtime.spaces.usage().turns == 1
 
 
 def test_a_repeat_does_not_bring_back_what_was_erased(ada: User) -> None:

@@ -94,7 +94,7 @@ class GatewayApp:
 
     def _route(self, path: str) -> tuple[str, str | None]:
         """Return the route of a path, and the place that it names; an id may have slashes, too."""
-        if path in MEMORIES or path in self._routes:
+        if path in MEMORIES or (path in self._routes and not path.endswith(PLACE)):
             return path, None
         for route in self._routes:
             base = route.removesuffix(PLACE) + "/"

@@ -105,7 +105,7 @@ def http_app(runtime: Runtime, operations: Iterable[Operation], sources: Sources
     routes["/openapi.json"] = Route(partial(_document, cache(lambda: msgspec.json.encode(openapi(listed)))))
     routes["/health/live"] = Route(_alive)
     routes["/health/ready"] = Route(partial(_ready, runtime))
-    metadata = token_metadata(tokens)
+    metadata = None if tokens is None else token_metadata(tokens.issuer, tokens.audience)
     if metadata is not None:
         routes |= dict.fromkeys(metadata.paths, Route(partial(_told, metadata.document)))
         rules = replace(rules, metadata_url=metadata.url)

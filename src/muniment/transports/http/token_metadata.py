@@ -10,8 +10,6 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from muniment.transports.http.call import TokenNames
-
 PATH = "/.well-known/oauth-protected-resource"
 
 
@@ -23,21 +21,19 @@ class TokenMetadata(NamedTuple):
     url: str
 
 
-def token_metadata(tokens: TokenNames | None) -> TokenMetadata | None:
-    """Return what is told of tokens, or None."""
-    if tokens is None:
-        return None
+def token_metadata(issuer: str, intended: str) -> TokenMetadata | None:
+    """Return what is told of the tokens of an issuer for an audience, or None where that is no address."""
     try:
-        audience = urlsplit(tokens.audience)
+        audience = urlsplit(intended)
         hostname = audience.hostname
     except ValueError:
         return None
-    if audience.scheme not in {"http", "https"} or not hostname or '"' in tokens.audience:
+    if audience.scheme not in {"http", "https"} or not hostname or '"' in intended:
         return None
     own = PATH + audience.path.rstrip("/")
     document = {
-        "resource": tokens.audience,
-        "authorization_servers": [tokens.issuer],
+        "resource": intended,
+        "authorization_servers": [issuer],
         "bearer_methods_supported": ["header"],
         "resource_name": "muniment",
     }
