@@ -120,6 +120,9 @@ export class Caller {
       return await answerOf(response, silence, lost);
     } finally {
       silence.stop(); // until somebody reads from what is handed over
+      if (call.body instanceof UploadBody) {
+        call.body.end();
+      }
     }
   }
 }

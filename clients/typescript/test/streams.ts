@@ -136,23 +136,38 @@ test("a source that waits is not a server that is silent", async () => {
   assert.equal(part.size, 3 * BYTES.length);
 });
 
+test("no timer is left of a call that has ended", async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === "Timeout").length;
+  const before = timers();
+  async function* late(): AsyncGenerator<Uint8Array> {
+    yield BYTES;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    yield BYTES;
+  }
+  const ending = new AbortController();
+  setTimeout(() => ending.abort(), 100);
+  await assert.rejects(far.attachments.add(late(), {}, { signal: ending.signal }));
+  await muniment.attachments.add(BYTES);
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  assert.ok(timers() <= before, process.getActiveResourcesInfo().join());
+});
+
 test("a signal ends an upload and what it is read from", async () => {
   let isClosed = false;
   async function* waiting(): AsyncGenerator<Uint8Array> {
     try {
-      yield BYTES;
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      ending.abort();
-      yield BYTES;
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      yield BYTES;
+      for (;;) {
+        yield BYTES;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
     } finally {
       isClosed = true;
     }
   }
   const ending = new AbortController();
+  setTimeout(() => ending.abort(), 200);
   await assert.rejects(muniment.attachments.add(waiting(), {}, { signal: ending.signal }), { name: "AbortError" });
-  await new Promise((resolve) => setTimeout(resolve, 400));
+  await new Promise((resolve) => setTimeout(resolve, 200));
   assert.ok(isClosed);
 });
 
