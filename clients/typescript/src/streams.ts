@@ -4,8 +4,8 @@ import type { Silence } from "./silence.js";
 export type Pieces = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
 
 /**
- * What is uploaded. Pieces are read once, while they are sent. A function that returns them can be called again, so that
- * such an upload can be retried.
+ * What is uploaded. Pieces are read once, while they are sent. A function that returns them can be called again, so
+ * that such an upload can be retried.
  */
 export type Upload = Blob | ArrayBuffer | ArrayBufferView | Pieces | (() => Pieces);
 

@@ -45,9 +45,16 @@ for (const [kind, upload] of Object.entries(UPLOADS)) {
     const conversation = `uploads ${kind}`;
     const [asked, answered] = turnOf("t", conversation).messages;
     const content = [{ type: "text" as const, content: asked!.content }, part];
-    await muniment.transcripts.commit({ turn: { ...turnOf("t", conversation), messages: [{ ...asked!, content }, answered!] } });
+    await muniment.transcripts.commit({
+      turn: { ...turnOf("t", conversation), messages: [{ ...asked!, content }, answered!] },
+    });
     const place = { turn: "t", message: 0, part: 1 };
-    const read = await muniment.attachments.read({ conversation: { conversation }, attachment: place, start: 250, length: 4 });
+    const read = await muniment.attachments.read({
+      conversation: { conversation },
+      attachment: place,
+      start: 250,
+      length: 4,
+    });
     assert.deepEqual([...Buffer.from(read.data ?? "", "base64")], [250, 0, 1, 2]);
   });
 }
@@ -121,7 +128,10 @@ test("what breaks in an upload is thrown as it is", async () => {
     }
   }
   proxy.seen.length = 0;
-  await assert.rejects(far.attachments.add(() => broken()), (thrown) => thrown === fault);
+  await assert.rejects(
+    far.attachments.add(() => broken()),
+    (thrown) => thrown === fault,
+  );
   assert.ok(proxy.seen.length <= 1 && isClosed);
 });
 
@@ -173,7 +183,7 @@ test("a signal ends an upload and what it is read from", async () => {
 
 // --- downloads -------------------------------------------------------------------------------------------------------
 
-const ROUTE = { path: "/v1/files/save", changes: false };
+const ROUTE = { path: "/v1/files/save", keyed: false };
 const SHA256 = createHash("sha256").update(BYTES).digest("base64");
 const HEADERS = {
   "Content-Type": "image/jpeg",
@@ -190,12 +200,16 @@ test("a file comes as a stream, with its report", async () => {
 });
 
 test("where nothing is written there is a report alone", async () => {
-  const file = await downloaded((answer) => answer.writeHead(204, { "Muniment-Report": '{"withheld":"policy"}' }).end());
+  const file = await downloaded((answer) =>
+    answer.writeHead(204, { "Muniment-Report": '{"withheld":"policy"}' }).end(),
+  );
   assert.deepEqual([file.report, file.body, file.size], [{ withheld: "policy" }, undefined, undefined]);
 });
 
 test("a file that is cut short, or comes no further, is an error of its stream", async () => {
-  const cut = await downloaded((answer) => answer.writeHead(200, HEADERS).write(BYTES.subarray(0, 9), () => answer.destroy()));
+  const cut = await downloaded((answer) =>
+    answer.writeHead(200, HEADERS).write(BYTES.subarray(0, 9), () => answer.destroy()),
+  );
   assert.equal((await refusal(new Response(cut.body!).text())).problem, "connection_lost");
   const silent = await downloaded((answer) => answer.writeHead(200, HEADERS).write(BYTES.subarray(0, 9)), 300);
   assert.equal((await refusal(new Response(silent.body!).text())).problem, "timed_out");
@@ -213,7 +227,10 @@ test("whoever reads a file slowly is not cut off", async () => {
 });
 
 /** Returns a download from a server that answers as it is told. */
-async function downloaded(answered: (answer: ServerResponse) => unknown, timeoutMs = 10_000): Promise<Download<object>> {
+async function downloaded(
+  answered: (answer: ServerResponse) => unknown,
+  timeoutMs = 10_000,
+): Promise<Download<object>> {
   const server = createServer((asked, answer) => {
     asked.resume();
     answered(answer);
