@@ -23,8 +23,8 @@ OPERATIONS = served(catalogue())
 SOURCES = client_sources(openapi(OPERATIONS))
 
 
-def test_every_operation_that_is_served_is_a_method_with_its_effect() -> None:
-    routes = re.findall(r'\{ path: "(.*?)", changes: (true|false)', SOURCES["operations.ts"])
+def test_every_operation_that_is_served_is_a_method_and_has_a_key_where_it_changes_something() -> None:
+    routes = re.findall(r'\{ path: "(.*?)", keyed: (true|false)', SOURCES["operations.ts"])
     assert dict(routes) == {path_of(one): str(one.effect is not Effect.READ).lower() for one in OPERATIONS}
     assert len(routes) == len(OPERATIONS)
 

@@ -222,10 +222,11 @@ class _Method:
         )
 
     def _route(self) -> str:
-        changes = json.dumps(self._described["x-terms"]["effect"] != "read")
+        parameters = self._described.get("parameters", [])
+        keyed = json.dumps(any("IdempotencyKey" in each.get("$ref", "") for each in parameters))
         text = [each["name"] for each in self._parameters if "schema" in each]
         beside = f", text: {json.dumps(text)}" if self.uploads else ""
-        return f"{{ path: {json.dumps(self._path)}, changes: {changes}{beside} }}"
+        return f"{{ path: {json.dumps(self._path)}, keyed: {keyed}{beside} }}"
 
     def _answer(self) -> tuple[str, str]:
         """Return the type of an answer, and what of the caller gives it: a report, or a file with its report."""

@@ -8,8 +8,8 @@ import { received, UploadBody, type Download, type Upload } from "./streams.js";
 /** How an operation is asked for. */
 export interface Route {
   readonly path: string;
-  /** Whether it changes anything: then it has an idempotency key. */
-  readonly changes: boolean;
+  /** Whether it takes an idempotency key, so that a repeat changes nothing twice. */
+  readonly keyed: boolean;
   /** Where an upload is the body: which parameters are text as it stands in the query, and not JSON. */
   readonly text?: readonly string[];
 }
@@ -22,6 +22,10 @@ interface Call {
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
 }
+
+/** Makes an answer of a response; `lost` says what an error on the way means. */
+type Reading<Answer> = (response: Response, silence: Silence, lost: Lost) => Promise<Answer>;
+type Lost = (thrown: unknown) => unknown;
 
 const JSON_TYPE = "application/json";
 const PROBLEM_TYPE = "application/problem+json";
@@ -68,10 +72,10 @@ export class Caller {
     request: object,
     options: CallOptions = {},
     upload: Upload | undefined,
-    answerOf: (response: Response, silence: Silence, lost: (thrown: unknown) => unknown) => Promise<Answer>,
+    answerOf: Reading<Answer>,
   ): Promise<Answer> {
     const call = this.#callOf(route, request, options, upload);
-    const patience = new Patience(route.changes, this.#destination.attemptsMax, call.timeoutMs);
+    const patience = new Patience(route.keyed, this.#destination.attemptsMax, call.timeoutMs);
     for (;;) {
       try {
         return await this.#attempt(call, answerOf);
@@ -87,7 +91,7 @@ export class Caller {
 
   #callOf(route: Route, request: object, options: CallOptions, upload: Upload | undefined): Call {
     const headers: Record<string, string> = { Accept: `${JSON_TYPE}, ${PROBLEM_TYPE}, ${BYTES_TYPE}` };
-    if (route.changes) {
+    if (route.keyed) {
       headers["Idempotency-Key"] = idempotencyKeyOf(options);
     }
     headers["Content-Type"] = upload === undefined ? JSON_TYPE : BYTES_TYPE;
@@ -100,17 +104,20 @@ export class Caller {
     };
   }
 
-  async #attempt<Answer>(
-    call: Call,
-    answerOf: (response: Response, silence: Silence, lost: (thrown: unknown) => unknown) => Promise<Answer>,
-  ): Promise<Answer> {
+  async #attempt<Answer>(call: Call, answerOf: Reading<Answer>): Promise<Answer> {
     call.signal?.throwIfAborted();
     const silence = new Silence(call.timeoutMs, call.signal);
     const lost = (thrown: unknown) => lossOf(thrown, call, silence);
     try {
       silence.begin();
       const body = call.body instanceof UploadBody ? call.body.sent(silence) : { body: call.body };
-      const sent = { method: "POST", headers: call.headers, signal: silence.signal, redirect: "manual" as const, ...body };
+      const sent = {
+        method: "POST",
+        headers: call.headers,
+        signal: silence.signal,
+        redirect: "manual" as const,
+        ...body,
+      };
       const response = await this.#destination.fetch(call.url, sent).catch((thrown: unknown) => {
         throw lost(thrown);
       });
@@ -120,6 +127,9 @@ export class Caller {
       return await answerOf(response, silence, lost);
     } finally {
       silence.stop(); // until somebody reads from what is handed over
+      if (call.body instanceof UploadBody) {
+        call.body.end();
+      }
     }
   }
 }
@@ -163,7 +173,7 @@ function codeOf(thrown: unknown): string {
   return "";
 }
 
-async function refusalOf(response: Response, silence: Silence, lost: (thrown: unknown) => unknown): Promise<MunimentError> {
+async function refusalOf(response: Response, silence: Silence, lost: Lost): Promise<MunimentError> {
   const { status, headers, body } = response;
   if (body === null || !headers.get("Content-Type")?.startsWith(PROBLEM_TYPE)) {
     await body?.cancel();

@@ -37,7 +37,11 @@ export class MunimentError extends Error implements Facts {
   /** How long the server asks to wait before a retry. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(message: string, facts: Facts, answer: { requestId?: string | undefined; retryAfterMs?: number | undefined } = {}) {
+  constructor(
+    message: string,
+    facts: Facts,
+    answer: { requestId?: string | undefined; retryAfterMs?: number | undefined } = {},
+  ) {
     super(message);
     this.code = facts.code;
     this.kind = facts.kind;
@@ -62,7 +66,11 @@ export function isMunimentError<C extends Code = Code>(
 
 /** Returns the error for an option that cannot be meant. */
 export function invalidOption(at: string, why: string): MunimentError {
-  return new MunimentError(`request.invalid: Invalid request: ${at}: ${why}`, { code: "request.invalid", kind: "invalid", at });
+  return new MunimentError(`request.invalid: Invalid request: ${at}: ${why}`, {
+    code: "request.invalid",
+    kind: "invalid",
+    at,
+  });
 }
 
 /** Returns the error for a call without an answer. */
@@ -77,7 +85,7 @@ export function unavailable(problem: keyof typeof LOSSES, status?: number, retry
 /** Returns the error for an answer that no muniment gives. */
 export function answerInvalid(problem: keyof typeof MISREADINGS, status: number): MunimentError {
   return new MunimentError(
-    `server.answer_invalid: Cannot read the answer of the server: ${MISREADINGS[problem]} (status ${status}); check its address`,
+    `server.answer_invalid: Cannot read the answer: ${MISREADINGS[problem]} (status ${status}); check the address`,
     { code: "server.answer_invalid", kind: "unavailable", problem, status },
   );
 }

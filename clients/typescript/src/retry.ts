@@ -7,20 +7,20 @@ const BUSY: readonly string[] = ["request.busy", "request.rate_exceeded", "store
 /**
  * How often and how long one call waits.
  *
- * What did not reach the server is sent again, and so is what was lost behind that: a call that changes something has an
- * idempotency key, so that it is carried out once. A server that is silent for too long is asked again only under a key,
- * which does not repeat the work. One that is busy says how long to wait. An attempt that comes while the former one is
- * still running waits for its answer.
+ * What did not reach the server is sent again, and so is what was lost behind that: a call that changes something has
+ * an idempotency key, so that it is carried out once. A server that is silent for too long is asked again only under a
+ * key, which does not repeat the work. One that is busy says how long to wait. An attempt that comes while the former
+ * one is still running waits for its answer.
  */
 export class Patience {
-  readonly #changes: boolean;
+  readonly #keyed: boolean;
   readonly #attemptsMax: number;
   readonly #timeoutMs: number;
   #attempts = 0;
   #waitedMs = 0;
 
-  constructor(changes: boolean, attemptsMax: number, timeoutMs: number) {
-    this.#changes = changes;
+  constructor(keyed: boolean, attemptsMax: number, timeoutMs: number) {
+    this.#keyed = keyed;
     this.#attemptsMax = attemptsMax;
     this.#timeoutMs = timeoutMs;
   }
@@ -42,7 +42,7 @@ export class Patience {
 
   #mayHelp(error: MunimentError): boolean {
     if (error.code === "server.unavailable") {
-      return error.problem === "timed_out" ? this.#changes : error.problem !== "not_trusted";
+      return error.problem === "timed_out" ? this.#keyed : error.problem !== "not_trusted";
     }
     return BUSY.includes(error.code);
   }

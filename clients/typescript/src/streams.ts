@@ -4,8 +4,8 @@ import type { Silence } from "./silence.js";
 export type Pieces = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
 
 /**
- * What is uploaded. Pieces are read once, while they are sent. A function that returns them can be called again, so that
- * such an upload can be retried.
+ * What is uploaded. Pieces are read once, while they are sent. A function that returns them can be called again, so
+ * that such an upload can be retried.
  */
 export type Upload = Blob | ArrayBuffer | ArrayBufferView | Pieces | (() => Pieces);
 
@@ -30,6 +30,7 @@ export class UploadBody {
   /** What the pieces threw instead of going on. */
   fault: { readonly thrown: unknown } | undefined;
   readonly #upload: Upload;
+  #pieces: AsyncIterator<Uint8Array> | undefined;
 
   constructor(upload: Upload) {
     this.#upload = upload;
@@ -43,7 +44,7 @@ export class UploadBody {
       silence.begin((upload instanceof Blob ? upload.size : upload.byteLength) / SLOWEST_BYTES_PER_MS);
       return { body: upload as Blob | ArrayBuffer };
     }
-    const pieces = iteratorOf(upload);
+    const pieces = (this.#pieces = iteratorOf(upload));
     const next = async () => {
       silence.pause();
       try {
@@ -57,6 +58,12 @@ export class UploadBody {
     };
     // Where redirections are not errors, `fetch` keeps all that it has sent, to send it to another place.
     return { body: streamOf(next, pieces), duplex: "half", redirect: "error" };
+  }
+
+  /** Closes what the pieces come from: nobody takes any more. Not every `fetch` says so when it is ended. */
+  end(): void {
+    const closing = async () => this.#pieces?.return?.();
+    closing().catch(() => undefined); // what becomes of the call is known already
   }
 }
 

@@ -11,7 +11,11 @@ test("a turn is committed and replayed", async () => {
   const turn: Turn = turnOf("turn-1", "calls");
   const receipt = await muniment.transcripts.commit({ turn });
   assert.equal(receipt.turn, "turn-1");
-  const page = await muniment.transcripts.replay({ conversation: { conversation: "calls" }, view: "host_ui", limit: 5 });
+  const page = await muniment.transcripts.replay({
+    conversation: { conversation: "calls" },
+    view: "host_ui",
+    limit: 5,
+  });
   const [first] = page.turns as [SliceTurn];
   assert.deepEqual(
     first.messages?.map((message) => message.parts),
@@ -25,7 +29,15 @@ test("parts are told apart by their type", async () => {
     { type: "uri" as const, uri: "https://example.org/door.jpg", modality: "image" },
   ];
   await muniment.transcripts.commit({
-    turn: { turn: "t", conversation: "parts", subject: "ada", messages: [{ role: "user", content }, { role: "assistant", content: "A door." }] },
+    turn: {
+      turn: "t",
+      conversation: "parts",
+      subject: "ada",
+      messages: [
+        { role: "user", content },
+        { role: "assistant", content: "A door." },
+      ],
+    },
   });
   const page = await muniment.transcripts.replay({ conversation: { conversation: "parts" } });
   const said = page.turns?.[0]?.messages?.[0]?.parts?.map((part) => (part.type === "uri" ? part.uri : part.type));

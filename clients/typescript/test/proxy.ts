@@ -62,7 +62,9 @@ export class Proxy {
         } else if (fate !== "kept") {
           answer.writeHead(came.statusCode!, came.headers);
           const isCut = fate === "cut";
-          answer.write(isCut ? body.subarray(0, body.length / 2) : body, () => (isCut ? asked.socket.destroy() : answer.end()));
+          answer.write(isCut ? body.subarray(0, body.length / 2) : body, () =>
+            isCut ? asked.socket.destroy() : answer.end(),
+          );
         }
       });
     });

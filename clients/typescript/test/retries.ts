@@ -73,7 +73,10 @@ test("the rate of a real key is kept to", async () => {
   await Promise.all(Array.from({ length: 61 }, () => slow.system.capabilities()));
   const impatient = served.connected({ key, attemptsMax: 1 });
   const refused = await Promise.all(Array.from({ length: 3 }, () => refusal(impatient.system.capabilities())));
-  assert.deepEqual([refused[0]!.code, refused[0]!.status, refused[0]!.retryAfterMs], ["request.rate_exceeded", 429, 1000]);
+  assert.deepEqual(
+    [refused[0]!.code, refused[0]!.status, refused[0]!.retryAfterMs],
+    ["request.rate_exceeded", 429, 1000],
+  );
 });
 
 test("nobody waits for longer than half a minute", async () => {
@@ -97,7 +100,11 @@ test("what does not pass by itself is not repeated", async () => {
 
 test("an answer of something else is no report", async () => {
   const html = { "Content-Type": "text/html" };
-  for (const [status, code] of [[200, "server.answer_invalid"], [404, "server.answer_invalid"], [504, "server.unavailable"]] as const) {
+  for (const [status, code] of [
+    [200, "server.answer_invalid"],
+    [404, "server.answer_invalid"],
+    [504, "server.unavailable"],
+  ] as const) {
     proxy.fates.push(...Array.from({ length: 5 }, () => ({ status, headers: html, body: "<h1>Hello</h1>" })));
     const error = await refusal(far.spaces.usage());
     assert.deepEqual([error.code, error.status], [code, status]);
@@ -157,8 +164,19 @@ async function eventsOf(call: () => Promise<unknown>): Promise<number> {
 }
 
 function problem(code: string, status: number, headers: Record<string, string> = {}): Fate {
-  const document = { type: `urn:muniment:${code}`, title: code, status, code, kind: "unavailable", message: `${code}: no` };
-  return { status, headers: { ...headers, "Content-Type": "application/problem+json" }, body: JSON.stringify(document) };
+  const document = {
+    type: `urn:muniment:${code}`,
+    title: code,
+    status,
+    code,
+    kind: "unavailable",
+    message: `${code}: no`,
+  };
+  return {
+    status,
+    headers: { ...headers, "Content-Type": "application/problem+json" },
+    body: JSON.stringify(document),
+  };
 }
 
 function name(fate: Fate): string {

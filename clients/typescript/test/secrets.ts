@@ -33,10 +33,12 @@ const WAYS: Record<string, () => Promise<unknown>> = {
   "a key that nobody knows": () => calling(),
   "a lost connection": () => calling("lost before"),
   "a redirection": () => calling({ status: 307, headers: { Location: `${served.url}/v1/system/close` } }),
-  "a page that repeats what was sent": () => calling({ status: 502, headers: { "Content-Type": "text/html" }, body: `Bearer ${KEY}` }),
-  "a broken problem": () => calling({ status: 400, headers: { "Content-Type": "application/problem+json" }, body: `{"k": "${KEY}"` }),
+  "a page that repeats what was sent": () =>
+    calling({ status: 502, headers: { "Content-Type": "text/html" }, body: `Bearer ${KEY}` }),
+  "a broken problem": () =>
+    calling({ status: 400, headers: { "Content-Type": "application/problem+json" }, body: `{"k": "${KEY}"` }),
   "no report": () => calling({ status: 200, headers: { "Content-Type": "application/json" }, body: `"${KEY}` }),
-  "silence": () => calling("kept", {}, { timeoutMs: 200 }),
+  silence: () => calling("kept", {}, { timeoutMs: 200 }),
   "a fetch that says what it was given": () =>
     calling({}, {}, { fetch: (...request) => Promise.reject(new TypeError(JSON.stringify(request))) }),
 };
@@ -75,5 +77,8 @@ function calling(
   if (typeof fate === "string" || "status" in fate) {
     proxy.fates.push(fate as (typeof proxy.fates)[number]);
   }
-  return connect(url, { key: KEY, attemptsMax: 1, ...options }).evidence.export({ conversation: { conversation: "c" } }, call);
+  return connect(url, { key: KEY, attemptsMax: 1, ...options }).evidence.export(
+    { conversation: { conversation: "c" } },
+    call,
+  );
 }

@@ -23,15 +23,27 @@ export interface Served {
 
 /** Starts the server. `muniment` is a command on the path. */
 async function started(): Promise<Served> {
+  if (spawnSync("muniment", ["--version"]).error) {
+    throw new Error("muniment is not on the path: activate the environment that it is installed in");
+  }
   const folder = mkdtempSync(join(tmpdir(), "muniment-"));
-  const store = ["--store", join(folder, "store"), "--keys", `file:${join(folder, "root.key")}`, "--pin", join(folder, "pins")];
+  const store = [
+    "--store",
+    join(folder, "store"),
+    "--keys",
+    `file:${join(folder, "root.key")}`,
+    "--pin",
+    join(folder, "pins"),
+  ];
   const server = spawn("muniment", ["serve", "--port", "0", ...store], { stdio: ["ignore", "pipe", "ignore"] });
   after(() => {
     server.kill("SIGKILL");
     rmSync(folder, { recursive: true });
   });
   const url = await addressOf(server);
-  const created = spawnSync("muniment", ["clients", "create", "tester", ...EVERYTHING, ...store, "--json"], { encoding: "utf8" });
+  const created = spawnSync("muniment", ["clients", "create", "tester", ...EVERYTHING, ...store, "--json"], {
+    encoding: "utf8",
+  });
   if (created.status !== 0) {
     throw new Error(`no client: ${created.stdout}`);
   }

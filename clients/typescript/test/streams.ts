@@ -45,9 +45,16 @@ for (const [kind, upload] of Object.entries(UPLOADS)) {
     const conversation = `uploads ${kind}`;
     const [asked, answered] = turnOf("t", conversation).messages;
     const content = [{ type: "text" as const, content: asked!.content }, part];
-    await muniment.transcripts.commit({ turn: { ...turnOf("t", conversation), messages: [{ ...asked!, content }, answered!] } });
+    await muniment.transcripts.commit({
+      turn: { ...turnOf("t", conversation), messages: [{ ...asked!, content }, answered!] },
+    });
     const place = { turn: "t", message: 0, part: 1 };
-    const read = await muniment.attachments.read({ conversation: { conversation }, attachment: place, start: 250, length: 4 });
+    const read = await muniment.attachments.read({
+      conversation: { conversation },
+      attachment: place,
+      start: 250,
+      length: 4,
+    });
     assert.deepEqual([...Buffer.from(read.data ?? "", "base64")], [250, 0, 1, 2]);
   });
 }
@@ -121,7 +128,10 @@ test("what breaks in an upload is thrown as it is", async () => {
     }
   }
   proxy.seen.length = 0;
-  await assert.rejects(far.attachments.add(() => broken()), (thrown) => thrown === fault);
+  await assert.rejects(
+    far.attachments.add(() => broken()),
+    (thrown) => thrown === fault,
+  );
   assert.ok(proxy.seen.length <= 1 && isClosed);
 });
 
@@ -136,29 +146,44 @@ test("a source that waits is not a server that is silent", async () => {
   assert.equal(part.size, 3 * BYTES.length);
 });
 
+test("no timer is left of a call that has ended", async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === "Timeout").length;
+  const before = timers();
+  async function* late(): AsyncGenerator<Uint8Array> {
+    yield BYTES;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    yield BYTES;
+  }
+  const ending = new AbortController();
+  setTimeout(() => ending.abort(), 100);
+  await assert.rejects(far.attachments.add(late(), {}, { signal: ending.signal }));
+  await muniment.attachments.add(BYTES);
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  assert.ok(timers() <= before, process.getActiveResourcesInfo().join());
+});
+
 test("a signal ends an upload and what it is read from", async () => {
   let isClosed = false;
   async function* waiting(): AsyncGenerator<Uint8Array> {
     try {
-      yield BYTES;
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      ending.abort();
-      yield BYTES;
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      yield BYTES;
+      for (;;) {
+        yield BYTES;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
     } finally {
       isClosed = true;
     }
   }
   const ending = new AbortController();
+  setTimeout(() => ending.abort(), 200);
   await assert.rejects(muniment.attachments.add(waiting(), {}, { signal: ending.signal }), { name: "AbortError" });
-  await new Promise((resolve) => setTimeout(resolve, 400));
+  await new Promise((resolve) => setTimeout(resolve, 200));
   assert.ok(isClosed);
 });
 
 // --- downloads -------------------------------------------------------------------------------------------------------
 
-const ROUTE = { path: "/v1/files/save", changes: false };
+const ROUTE = { path: "/v1/files/save", keyed: false };
 const SHA256 = createHash("sha256").update(BYTES).digest("base64");
 const HEADERS = {
   "Content-Type": "image/jpeg",
@@ -175,12 +200,16 @@ test("a file comes as a stream, with its report", async () => {
 });
 
 test("where nothing is written there is a report alone", async () => {
-  const file = await downloaded((answer) => answer.writeHead(204, { "Muniment-Report": '{"withheld":"policy"}' }).end());
+  const file = await downloaded((answer) =>
+    answer.writeHead(204, { "Muniment-Report": '{"withheld":"policy"}' }).end(),
+  );
   assert.deepEqual([file.report, file.body, file.size], [{ withheld: "policy" }, undefined, undefined]);
 });
 
 test("a file that is cut short, or comes no further, is an error of its stream", async () => {
-  const cut = await downloaded((answer) => answer.writeHead(200, HEADERS).write(BYTES.subarray(0, 9), () => answer.destroy()));
+  const cut = await downloaded((answer) =>
+    answer.writeHead(200, HEADERS).write(BYTES.subarray(0, 9), () => answer.destroy()),
+  );
   assert.equal((await refusal(new Response(cut.body!).text())).problem, "connection_lost");
   const silent = await downloaded((answer) => answer.writeHead(200, HEADERS).write(BYTES.subarray(0, 9)), 300);
   assert.equal((await refusal(new Response(silent.body!).text())).problem, "timed_out");
@@ -198,7 +227,10 @@ test("whoever reads a file slowly is not cut off", async () => {
 });
 
 /** Returns a download from a server that answers as it is told. */
-async function downloaded(answered: (answer: ServerResponse) => unknown, timeoutMs = 10_000): Promise<Download<object>> {
+async function downloaded(
+  answered: (answer: ServerResponse) => unknown,
+  timeoutMs = 10_000,
+): Promise<Download<object>> {
   const server = createServer((asked, answer) => {
     asked.resume();
     answered(answer);

@@ -17,7 +17,6 @@ import type {
   ApprovalRuleInForce,
   ArchiveCheck,
   ArchiveImportReport,
-  ArchiveReport,
   ArchiveScope,
   AttachmentRange,
   AuditRequest,
@@ -58,10 +57,8 @@ import type {
   EditSkillRequest,
   EnableSkillRequest,
   EraseRequest,
-  EventPage,
   ExplainTurnRequest,
   Explanation,
-  ExportArchiveRequest,
   ExportConversationRequest,
   ExportEvidenceRequest,
   ExportSubjectRequest,
@@ -110,7 +107,6 @@ import type {
   ProposeRequest,
   ProveRequest,
   QueryResult,
-  ReadEventsRequest,
   ReadRequest,
   RecallRequest,
   Receipts,
@@ -149,8 +145,6 @@ import type {
   RevokeClientRequest,
   RotateClientRequest,
   RotateKeysRequest,
-  SaveRequest,
-  SavedAttachment,
   SearchPage,
   SearchRequest,
   SetMemoryPolicyRequest,
@@ -177,7 +171,7 @@ import type {
   UsageRequest,
   VerificationReport,
 } from "./schemas.js";
-import type { Download, Upload } from "../streams.js";
+import type { Upload } from "../streams.js";
 
 /** Commit turns, replay, browse and search them, make prompts from them, redact and annotate them. */
 export class TranscriptsGroup {
@@ -198,7 +192,7 @@ export class TranscriptsGroup {
    * `transcript.alias_conflict`, `access.denied`.
    */
   commit(request: CommitRequest, options?: CallOptions): Promise<CommitReceipt> {
-    return this.#caller.call({ path: "/v1/transcripts/commit", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/transcripts/commit", keyed: true }, request, options);
   }
 
   /**
@@ -210,7 +204,7 @@ export class TranscriptsGroup {
    * `transcript.alias_conflict`, `access.denied`, and `request.limit_exceeded` also for too many turns or bytes.
    */
   commitMany(request: CommitManyRequest, options?: CallOptions): Promise<BatchReceipt> {
-    return this.#caller.call({ path: "/v1/transcripts/commit_many", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/transcripts/commit_many", keyed: true }, request, options);
   }
 
   /**
@@ -222,7 +216,7 @@ export class TranscriptsGroup {
    * it never shows more. Raises `transcript.unknown_conversation`.
    */
   replay(request: ReplayRequest, options?: CallOptions): Promise<Slice> {
-    return this.#caller.call({ path: "/v1/transcripts/replay", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/transcripts/replay", keyed: false }, request, options);
   }
 
   /**
@@ -235,7 +229,7 @@ export class TranscriptsGroup {
    * `cursor.invalid` when anything in the request was changed.
    */
   timeline(request: TimelinePageRequest, options?: CallOptions): Promise<Timeline> {
-    return this.#caller.call({ path: "/v1/transcripts/timeline", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/transcripts/timeline", keyed: false }, request, options);
   }
 
   /**
@@ -246,7 +240,7 @@ export class TranscriptsGroup {
    * that request. Raises `transcript.unknown_conversation`, `request.limit_exceeded`.
    */
   latest(request: LatestRequest, options?: CallOptions): Promise<Timeline> {
-    return this.#caller.call({ path: "/v1/transcripts/latest", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/transcripts/latest", keyed: false }, request, options);
   }
 
   /**
@@ -260,7 +254,7 @@ export class TranscriptsGroup {
    * `transcript.unknown_conversation`.
    */
   search(request: SearchRequest, options?: CallOptions): Promise<SearchPage> {
-    return this.#caller.call({ path: "/v1/transcripts/search", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/transcripts/search", keyed: false }, request, options);
   }
 
   /**
@@ -274,7 +268,7 @@ export class TranscriptsGroup {
    * `transcript.unknown_conversation`, unless `composition.begins` says that the conversation may be new.
    */
   context(request: ContextRequest, options?: CallOptions): Promise<Context> {
-    return this.#caller.call({ path: "/v1/transcripts/context", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/transcripts/context", keyed: false }, request, options);
   }
 
   /**
@@ -290,7 +284,7 @@ export class TranscriptsGroup {
    * that the access does not include.
    */
   redact(request: RedactRequest, options?: CallOptions): Promise<RedactionReport> {
-    return this.#caller.call({ path: "/v1/transcripts/redact", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/transcripts/redact", keyed: true }, request, options);
   }
 
   /**
@@ -303,7 +297,7 @@ export class TranscriptsGroup {
    * `access.denied`.
    */
   annotate(request: AnnotateRequest, options?: CallOptions): Promise<AnnotationReport> {
-    return this.#caller.call({ path: "/v1/transcripts/annotate", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/transcripts/annotate", keyed: true }, request, options);
   }
 }
 
@@ -335,7 +329,7 @@ export class AttachmentsGroup {
    * @param upload The file.
    */
   add(upload: Upload, request: AttachmentsAddParameters = {}, options?: CallOptions): Promise<AddedAttachment> {
-    return this.#caller.call({ path: "/v1/attachments/add", changes: true, text: ["mime_type", "modality", "name"] }, request, options, upload);
+    return this.#caller.call({ path: "/v1/attachments/add", keyed: true, text: ["mime_type", "modality", "name"] }, request, options, upload);
   }
 
   /**
@@ -346,18 +340,7 @@ export class AttachmentsGroup {
    * attachment, `transcript.words_erased`, and `store.corrupt` for bytes that were changed or are missing.
    */
   read(request: ReadRequest, options?: CallOptions): Promise<AttachmentRange> {
-    return this.#caller.call({ path: "/v1/attachments/read", changes: false }, request, options);
-  }
-
-  /**
-   * Write an attachment to a file, if a view shows it.
-   *
-   * The file gets its name once all its bytes are what the turn commits to, and `content.exported` records that it
-   * leaves the store; memory stays flat. A stream gets its first byte then. Raises as `attachments.read`, and
-   * `file.taken` for a name that is taken.
-   */
-  save(request: SaveRequest, options?: CallOptions): Promise<Download<SavedAttachment>> {
-    return this.#caller.download({ path: "/v1/attachments/save", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/attachments/read", keyed: false }, request, options);
   }
 }
 
@@ -379,7 +362,7 @@ export class ConversationsGroup {
    * `access.denied` for a view or a subject that the access does not include.
    */
   list(request: ListConversationsRequest = {}, options?: CallOptions): Promise<Conversations> {
-    return this.#caller.call({ path: "/v1/conversations/list", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/conversations/list", keyed: false }, request, options);
   }
 
   /**
@@ -390,7 +373,7 @@ export class ConversationsGroup {
    * counted, archived ones when `lifecycle` asks for them. Raises `transcript.unknown_conversation`.
    */
   activity(request: ActivityRequest, options?: CallOptions): Promise<Activity> {
-    return this.#caller.call({ path: "/v1/conversations/activity", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/conversations/activity", keyed: false }, request, options);
   }
 
   /**
@@ -401,7 +384,7 @@ export class ConversationsGroup {
    * `transcript.unknown_conversation`, with suggestions of conversations whose names are alike.
    */
   resolve(request: ResolveRequest, options?: CallOptions): Promise<ResolvedConversation> {
-    return this.#caller.call({ path: "/v1/conversations/resolve", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/conversations/resolve", keyed: false }, request, options);
   }
 
   /**
@@ -413,30 +396,7 @@ export class ConversationsGroup {
    * erased.
    */
   describe(request: DescribeRequest, options?: CallOptions): Promise<Description> {
-    return this.#caller.call({ path: "/v1/conversations/describe", changes: true }, request, options);
-  }
-}
-
-/** Follow what happens: new turns, changes, memory, erasures, what operators look at. */
-export class EventsGroup {
-  readonly #caller: Caller;
-
-  constructor(caller: Caller) {
-    this.#caller = caller;
-  }
-
-  /**
-   * Read what happened in the space or a conversation, as a view shows it now; go on behind its cursor.
-   *
-   * Topics: `transcript` (turns, redactions, lifecycle, attributes), `memory` (items), `erasures` (each with a
-   * receipt that proves it), `findings` (refused access, refused erasures) and `governance` (policies, approvals,
-   * holds, keys, exports). The last two take an operator's view, and a caller without a subject and channels;
-   * `memory` one without channels; a conversation has neither. A cursor stays valid for as long as the log does,
-   * for the same key rights, view and conversation; topics may change. What the caller may not see leaves no trace:
-   * a conversation of others is as empty as one that does not exist. Raises `cursor.invalid`, `access.denied`.
-   */
-  read(request: ReadEventsRequest = {}, options?: CallOptions): Promise<EventPage> {
-    return this.#caller.call({ path: "/v1/events/read", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/conversations/describe", keyed: true }, request, options);
   }
 }
 
@@ -456,7 +416,7 @@ export class SubjectsGroup {
    * cursor; a change of what is listed raises `cursor.stale`.
    */
   list(request: ListSubjectsRequest = {}, options?: CallOptions): Promise<SubjectsPage> {
-    return this.#caller.call({ path: "/v1/subjects/list", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/subjects/list", keyed: false }, request, options);
   }
 
   /**
@@ -466,7 +426,7 @@ export class SubjectsGroup {
    * does not show is counted and not described. Appends nothing. Raises `access.denied`, `request.invalid`.
    */
   inspect(request: InspectMemoryRequest, options?: CallOptions): Promise<MemoryInspection> {
-    return this.#caller.call({ path: "/v1/subjects/inspect", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/subjects/inspect", keyed: false }, request, options);
   }
 
   /**
@@ -480,7 +440,7 @@ export class SubjectsGroup {
    * and `request.limit_exceeded` for a document of more than 64 MiB.
    */
   export(request: ExportSubjectRequest, options?: CallOptions): Promise<Document> {
-    return this.#caller.call({ path: "/v1/subjects/export", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/subjects/export", keyed: true }, request, options);
   }
 }
 
@@ -501,7 +461,7 @@ export class RedactionsGroup {
    * `request.invalid` for a text that says too little.
    */
   find(request: FindRequest, options?: CallOptions): Promise<RedactionPreview> {
-    return this.#caller.call({ path: "/v1/redactions/find", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/redactions/find", keyed: false }, request, options);
   }
 
   /**
@@ -513,7 +473,7 @@ export class RedactionsGroup {
    * `access.denied` for a view that the access does not include.
    */
   apply(request: ApplyRequest, options?: CallOptions): Promise<BulkRedactionReport> {
-    return this.#caller.call({ path: "/v1/redactions/apply", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/redactions/apply", keyed: true }, request, options);
   }
 }
 
@@ -551,7 +511,7 @@ export class MemoryGroup {
    * `transcript.unknown_conversation`, `transcript.unknown_place`, and `log.conflict` for an id that is taken.
    */
   remember(request: RememberRequest, options?: CallOptions): Promise<RememberReport> {
-    return this.#caller.call({ path: "/v1/memory/remember", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/memory/remember", keyed: true }, request, options);
   }
 
   /**
@@ -565,7 +525,7 @@ export class MemoryGroup {
    * `transcript.unknown_conversation`, `request.limit_exceeded`.
    */
   recall(request: RecallRequest, options?: CallOptions): Promise<Recollection> {
-    return this.#caller.call({ path: "/v1/memory/recall", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/memory/recall", keyed: false }, request, options);
   }
 
   /**
@@ -576,7 +536,7 @@ export class MemoryGroup {
    * known then. Raises `access.denied`.
    */
   list(request: ListRequest, options?: CallOptions): Promise<ListedItems> {
-    return this.#caller.call({ path: "/v1/memory/list", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/memory/list", keyed: false }, request, options);
   }
 
   /**
@@ -586,7 +546,7 @@ export class MemoryGroup {
    * `transcript.unknown_place` for an id that there never was, and `access.denied`.
    */
   show(request: ShowRequest, options?: CallOptions): Promise<ItemDetail> {
-    return this.#caller.call({ path: "/v1/memory/show", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/memory/show", keyed: false }, request, options);
   }
 
   /**
@@ -600,7 +560,7 @@ export class MemoryGroup {
    * `transcript.unknown_conversation`.
    */
   prompt(request: PromptRequest, options?: CallOptions): Promise<PromptBlock> {
-    return this.#caller.call({ path: "/v1/memory/prompt", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/memory/prompt", keyed: false }, request, options);
   }
 
   /**
@@ -612,7 +572,7 @@ export class MemoryGroup {
    * the item has another revision than `expected`, and `request.invalid`.
    */
   amend(request: AmendItemRequest, options?: CallOptions): Promise<AmendReport> {
-    return this.#caller.call({ path: "/v1/memory/amend", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/memory/amend", keyed: true }, request, options);
   }
 
   /**
@@ -626,7 +586,7 @@ export class MemoryGroup {
    * `access.denied`, and `request.limit_exceeded` for more than 64 MiB.
    */
   journal(request: JournalRequest, options?: CallOptions): Promise<DocumentFolder> {
-    return this.#caller.call({ path: "/v1/memory/journal", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/memory/journal", keyed: false }, request, options);
   }
 
   /**
@@ -644,7 +604,7 @@ export class MemoryGroup {
    * @param upload Folders with MEMORY.md, USER.md, memory/*.md, or such files.
    */
   import(upload: Upload, request: MemoryImportParameters, options?: CallOptions): Promise<MemoryImport> {
-    return this.#caller.call({ path: "/v1/memory/import", changes: true, text: ["subject", "requester", "run"] }, request, options, upload);
+    return this.#caller.call({ path: "/v1/memory/import", keyed: true, text: ["subject", "requester", "run"] }, request, options, upload);
   }
 
   /**
@@ -657,7 +617,7 @@ export class MemoryGroup {
    * stay: `lifecycle erase` erases them. Raises `request.invalid`, `access.denied`, `approval.needed`.
    */
   forget(request: ForgetRequest, options?: CallOptions): Promise<ForgetReport> {
-    return this.#caller.call({ path: "/v1/memory/forget", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/memory/forget", keyed: true }, request, options);
   }
 }
 
@@ -681,7 +641,7 @@ export class NotebookGroup {
    * `approval.needed`.
    */
   setPolicy(request: SetMemoryPolicyRequest, options?: CallOptions): Promise<MemoryPolicyReport> {
-    return this.#caller.call({ path: "/v1/notebook/set_policy", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/notebook/set_policy", keyed: true }, request, options);
   }
 
   /**
@@ -690,7 +650,7 @@ export class NotebookGroup {
    * A caller for one subject sees those about that subject alone. Raises `access.denied`.
    */
   policies(request: PoliciesRequest = {}, options?: CallOptions): Promise<PoliciesInForce> {
-    return this.#caller.call({ path: "/v1/notebook/policies", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/notebook/policies", keyed: false }, request, options);
   }
 
   /**
@@ -701,7 +661,7 @@ export class NotebookGroup {
    * nothing. Raises what `memory.remember` raises.
    */
   propose(request: ProposeRequest, options?: CallOptions): Promise<ProposeReport> {
-    return this.#caller.call({ path: "/v1/notebook/propose", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/notebook/propose", keyed: true }, request, options);
   }
 
   /**
@@ -710,7 +670,7 @@ export class NotebookGroup {
    * Raises `access.denied`.
    */
   proposals(request: ProposalsRequest, options?: CallOptions): Promise<ListedProposals> {
-    return this.#caller.call({ path: "/v1/notebook/proposals", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/notebook/proposals", keyed: false }, request, options);
   }
 
   /**
@@ -721,7 +681,7 @@ export class NotebookGroup {
    * `item.retired` for the proposal. A repeat changes nothing. Raises `transcript.unknown_place`.
    */
   decide(request: DecideProposalRequest, options?: CallOptions): Promise<DecideReport> {
-    return this.#caller.call({ path: "/v1/notebook/decide", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/notebook/decide", keyed: true }, request, options);
   }
 
   /**
@@ -732,7 +692,7 @@ export class NotebookGroup {
    * reported. Appends `item.retired` and `item.revised`. A repeat changes nothing.
    */
   undo(request: UndoRunRequest, options?: CallOptions): Promise<UndoReport> {
-    return this.#caller.call({ path: "/v1/notebook/undo", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/notebook/undo", keyed: true }, request, options);
   }
 }
 
@@ -751,7 +711,7 @@ export class SkillsGroup {
    * what the view does not show. Executes nothing. Raises `access.denied`, `request.invalid`.
    */
   list(request: ListSkillsRequest, options?: CallOptions): Promise<SkillsPage> {
-    return this.#caller.call({ path: "/v1/skills/list", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/skills/list", keyed: false }, request, options);
   }
 
   /**
@@ -761,7 +721,7 @@ export class SkillsGroup {
    * `request.invalid` for one that is none of a skill, and `access.denied`.
    */
   show(request: ShowSkillRequest, options?: CallOptions): Promise<SkillDetail> {
-    return this.#caller.call({ path: "/v1/skills/show", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/skills/show", keyed: false }, request, options);
   }
 
   /**
@@ -772,7 +732,7 @@ export class SkillsGroup {
    * `expected`, `request.invalid` and `request.limit_exceeded`.
    */
   edit(request: EditSkillRequest, options?: CallOptions): Promise<AmendReport> {
-    return this.#caller.call({ path: "/v1/skills/edit", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/skills/edit", keyed: true }, request, options);
   }
 
   /**
@@ -781,7 +741,7 @@ export class SkillsGroup {
    * Appends `item.revised`; a repeat appends nothing. Raises `request.invalid`.
    */
   enable(request: EnableSkillRequest, options?: CallOptions): Promise<AmendReport> {
-    return this.#caller.call({ path: "/v1/skills/enable", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/skills/enable", keyed: true }, request, options);
   }
 
   /**
@@ -791,7 +751,7 @@ export class SkillsGroup {
    * `request.invalid`.
    */
   disable(request: DisableSkillRequest, options?: CallOptions): Promise<AmendReport> {
-    return this.#caller.call({ path: "/v1/skills/disable", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/skills/disable", keyed: true }, request, options);
   }
 
   /**
@@ -800,7 +760,7 @@ export class SkillsGroup {
    * Appends `item.retired`; a repeat appends nothing. `memory forget` destroys a skill. Raises `request.invalid`.
    */
   retire(request: RetireSkillRequest, options?: CallOptions): Promise<AmendReport> {
-    return this.#caller.call({ path: "/v1/skills/retire", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/skills/retire", keyed: true }, request, options);
   }
 
   /**
@@ -809,7 +769,7 @@ export class SkillsGroup {
    * Appends `item.retired` with reason `restore`; of a skill in use it changes nothing. Raises `request.invalid`.
    */
   restore(request: RestoreSkillRequest, options?: CallOptions): Promise<AmendReport> {
-    return this.#caller.call({ path: "/v1/skills/restore", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/skills/restore", keyed: true }, request, options);
   }
 
   /**
@@ -820,7 +780,7 @@ export class SkillsGroup {
    * are not followed. A broken skill is a finding, the others still work.
    */
   mounted(request: MountedRequest = {}, options?: CallOptions): Promise<MountedSkills> {
-    return this.#caller.call({ path: "/v1/skills/mounted", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/skills/mounted", keyed: false }, request, options);
   }
 }
 
@@ -840,7 +800,7 @@ export class ToolsGroup {
    * unknown fields, `request.limit_exceeded`, `access.denied`, and `log.conflict` for an id that somebody else has.
    */
   register(request: RegisterToolsRequest, options?: CallOptions): Promise<RegistryReport> {
-    return this.#caller.call({ path: "/v1/tools/register", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/tools/register", keyed: true }, request, options);
   }
 
   /**
@@ -849,7 +809,7 @@ export class ToolsGroup {
    * A caller whose access is for one subject sees global ones and those of that subject. Raises `request.invalid`.
    */
   list(request: ListRegistriesRequest = {}, options?: CallOptions): Promise<RegistryList> {
-    return this.#caller.call({ path: "/v1/tools/list", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/tools/list", keyed: false }, request, options);
   }
 
   /**
@@ -859,7 +819,7 @@ export class ToolsGroup {
    * that is not there, or that the caller may not know of.
    */
   show(request: ShowRegistryRequest, options?: CallOptions): Promise<RegistryDetail> {
-    return this.#caller.call({ path: "/v1/tools/show", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/tools/show", keyed: false }, request, options);
   }
 
   /**
@@ -868,7 +828,7 @@ export class ToolsGroup {
    * Appends `tools.removed`; a repeat appends nothing. Raises `transcript.unknown_place` for one that never was.
    */
   remove(request: RemoveRegistryRequest, options?: CallOptions): Promise<RegistryReport> {
-    return this.#caller.call({ path: "/v1/tools/remove", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/tools/remove", keyed: true }, request, options);
   }
 
   /**
@@ -881,7 +841,7 @@ export class ToolsGroup {
    * `access.denied`, `transcript.unknown_conversation`, `transcript.unknown_place`.
    */
   feedback(request: ToolFeedbackRequest, options?: CallOptions): Promise<FeedbackReport> {
-    return this.#caller.call({ path: "/v1/tools/feedback", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/tools/feedback", keyed: true }, request, options);
   }
 
   /**
@@ -893,7 +853,7 @@ export class ToolsGroup {
    * `request.limit_exceeded`.
    */
   hints(request: ToolHintsRequest, options?: CallOptions): Promise<ToolHints> {
-    return this.#caller.call({ path: "/v1/tools/hints", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/tools/hints", keyed: false }, request, options);
   }
 }
 
@@ -915,7 +875,7 @@ export class LifecycleGroup {
    * derived from the turn.
    */
   request(request: TransitionRequest, options?: CallOptions): Promise<LifecycleReport> {
-    return this.#caller.call({ path: "/v1/lifecycle/request", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/lifecycle/request", keyed: true }, request, options);
   }
 
   /**
@@ -931,7 +891,7 @@ export class LifecycleGroup {
    * and it can still be audited. Raises `request.invalid` for a scope that is not exactly one thing.
    */
   erase(request: EraseRequest, options?: CallOptions): Promise<LifecycleReport> {
-    return this.#caller.call({ path: "/v1/lifecycle/erase", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/lifecycle/erase", keyed: true }, request, options);
   }
 
   /**
@@ -942,7 +902,7 @@ export class LifecycleGroup {
    * space lists all of them. Appends nothing and changes no byte of the store. `release` has no review.
    */
   review(request: ReviewRequest, options?: CallOptions): Promise<LifecycleReport> {
-    return this.#caller.call({ path: "/v1/lifecycle/review", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/lifecycle/review", keyed: false }, request, options);
   }
 
   /**
@@ -954,7 +914,7 @@ export class LifecycleGroup {
    * possible. Raises `transcript.unknown_conversation` and `transcript.unknown_place`.
    */
   hold(request: HoldRequest, options?: CallOptions): Promise<LifecycleReport> {
-    return this.#caller.call({ path: "/v1/lifecycle/hold", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/lifecycle/hold", keyed: true }, request, options);
   }
 
   /**
@@ -964,7 +924,7 @@ export class LifecycleGroup {
    * `lifecycle.hold_missing` when there never was a hold at this position.
    */
   release(request: ReleaseRequest, options?: CallOptions): Promise<LifecycleReport> {
-    return this.#caller.call({ path: "/v1/lifecycle/release", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/lifecycle/release", keyed: true }, request, options);
   }
 
   /**
@@ -976,7 +936,7 @@ export class LifecycleGroup {
    * `policy.set`; erases nothing by itself. Returns all policies in force.
    */
   retain(request: RetainRequest, options?: CallOptions): Promise<RetentionPolicies> {
-    return this.#caller.call({ path: "/v1/lifecycle/retain", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/lifecycle/retain", keyed: true }, request, options);
   }
 
   /**
@@ -987,7 +947,7 @@ export class LifecycleGroup {
    * would be. Appends `turn.lifecycle` as `erase` does.
    */
   applyRetention(request: ApplyRetentionRequest, options?: CallOptions): Promise<RetentionReport> {
-    return this.#caller.call({ path: "/v1/lifecycle/apply_retention", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/lifecycle/apply_retention", keyed: true }, request, options);
   }
 
   /**
@@ -997,7 +957,7 @@ export class LifecycleGroup {
    * nothing.
    */
   receipts(request: ReceiptsRequest, options?: CallOptions): Promise<Receipts> {
-    return this.#caller.call({ path: "/v1/lifecycle/receipts", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/lifecycle/receipts", keyed: false }, request, options);
   }
 
   /**
@@ -1009,7 +969,7 @@ export class LifecycleGroup {
    * Raises `evidence.missing` where there is no erasure, and `store.corrupt` when anything of the content is left.
    */
   certificate(request: CertificateRequest, options?: CallOptions): Promise<Document> {
-    return this.#caller.call({ path: "/v1/lifecycle/certificate", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/lifecycle/certificate", keyed: false }, request, options);
   }
 }
 
@@ -1045,7 +1005,7 @@ export class EvidenceGroup {
    * and `evidence.witness_refused`.
    */
   checkpoint(request: CheckpointRequest = {}, options?: CallOptions): Promise<CheckpointReport> {
-    return this.#caller.call({ path: "/v1/evidence/checkpoint", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/evidence/checkpoint", keyed: false }, request, options);
   }
 
   /**
@@ -1055,7 +1015,7 @@ export class EvidenceGroup {
    * `evidence.missing` for a turn that does not exist.
    */
   prove(request: ProveRequest, options?: CallOptions): Promise<Document> {
-    return this.#caller.call({ path: "/v1/evidence/prove", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/evidence/prove", keyed: false }, request, options);
   }
 
   /**
@@ -1070,7 +1030,7 @@ export class EvidenceGroup {
    * out, with the reason. Raises `transcript.unknown_conversation`.
    */
   export(request: ExportEvidenceRequest, options?: CallOptions): Promise<Document> {
-    return this.#caller.call({ path: "/v1/evidence/export", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/evidence/export", keyed: true }, request, options);
   }
 
   /**
@@ -1081,7 +1041,7 @@ export class EvidenceGroup {
    * @param upload The bundle, page, receipt or erasure certificate.
    */
   verify(upload: Upload, request: EvidenceVerifyParameters, options?: CallOptions): Promise<VerificationReport> {
-    return this.#caller.call({ path: "/v1/evidence/verify", changes: false, text: ["vkey", "timestamp_certificate"] }, request, options, upload);
+    return this.#caller.call({ path: "/v1/evidence/verify", keyed: false, text: ["vkey", "timestamp_certificate"] }, request, options, upload);
   }
 
   /**
@@ -1091,11 +1051,11 @@ export class EvidenceGroup {
    * that key is audited, and its signatures are checked against that key; otherwise each log declares its own key.
    * With `checkpoint` (a signed note) only its log is audited, and `against` says whether the log is the `same` or
    * `extends` it; one that is behind raises `store.rolled_back`, one that diverges `store.corrupt`. Counts what was
-   * erased. A client audits the log of its space. Raises `store.corrupt` at the first fault, `evidence.refused` for
-   * a checkpoint that the key did not sign or a timestamp that the certificate does not prove.
+   * erased. Raises `store.corrupt` at the first fault, `evidence.refused` for a checkpoint that the key did not sign
+   * or a timestamp that the certificate does not prove.
    */
   audit(request: AuditRequest = {}, options?: CallOptions): Promise<AuditedSpaces> {
-    return this.#caller.call({ path: "/v1/evidence/audit", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/evidence/audit", keyed: false }, request, options);
   }
 
   /**
@@ -1107,7 +1067,7 @@ export class EvidenceGroup {
    * of the stream is proved, so that none can be left out unnoticed. Raises `transcript.unknown_conversation`.
    */
   disclosures(request: DisclosuresRequest = {}, options?: CallOptions): Promise<Disclosures> {
-    return this.#caller.call({ path: "/v1/evidence/disclosures", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/evidence/disclosures", keyed: false }, request, options);
   }
 
   /**
@@ -1120,7 +1080,7 @@ export class EvidenceGroup {
    * `transcript.unknown_place`, `cursor.invalid`.
    */
   links(request: LinksRequest = {}, options?: CallOptions): Promise<LinkPage> {
-    return this.#caller.call({ path: "/v1/evidence/links", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/evidence/links", keyed: false }, request, options);
   }
 
   /**
@@ -1133,7 +1093,7 @@ export class EvidenceGroup {
    * `transcript.unknown_conversation`, and `request.invalid` where several conversations have such a turn.
    */
   explain(request: ExplainTurnRequest, options?: CallOptions): Promise<Explanation> {
-    return this.#caller.call({ path: "/v1/evidence/explain", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/evidence/explain", keyed: false }, request, options);
   }
 
   /**
@@ -1146,7 +1106,7 @@ export class EvidenceGroup {
    * where a space is open for inspection only. A finding holds no content. Raises `transcript.unknown_conversation`.
    */
   inspect(request: InspectRequest = {}, options?: CallOptions): Promise<InspectionReport> {
-    return this.#caller.call({ path: "/v1/evidence/inspect", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/evidence/inspect", keyed: false }, request, options);
   }
 }
 
@@ -1168,7 +1128,7 @@ export class DisclosureGroup {
    * `transcript.unknown_conversation`, `transcript.unknown_place`, `transcript.words_erased`.
    */
   reveal(request: RevealRequest, options?: CallOptions): Promise<Revealed> {
-    return this.#caller.call({ path: "/v1/disclosure/reveal", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/disclosure/reveal", keyed: true }, request, options);
   }
 }
 
@@ -1186,7 +1146,7 @@ export class ApprovalsGroup {
    * Shows who asked for what and why, until when, and who decided. Shows no content. Appends nothing.
    */
   list(request: ListApprovalsRequest = {}, options?: CallOptions): Promise<ApprovalList> {
-    return this.#caller.call({ path: "/v1/approvals/list", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/approvals/list", keyed: false }, request, options);
   }
 
   /**
@@ -1198,7 +1158,7 @@ export class ApprovalsGroup {
    * `approval.needed`.
    */
   require(request: RequireApprovalsRequest, options?: CallOptions): Promise<ApprovalRuleInForce> {
-    return this.#caller.call({ path: "/v1/approvals/require", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/approvals/require", keyed: true }, request, options);
   }
 
   /**
@@ -1209,7 +1169,7 @@ export class ApprovalsGroup {
    * does not exist, has expired, was refused or was used.
    */
   confirm(request: ConfirmApprovalRequest, options?: CallOptions): Promise<ApprovalReport> {
-    return this.#caller.call({ path: "/v1/approvals/confirm", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/approvals/confirm", keyed: true }, request, options);
   }
 
   /**
@@ -1219,7 +1179,7 @@ export class ApprovalsGroup {
    * Raises `request.invalid` for a request that does not exist, has expired or was used.
    */
   refuse(request: RefuseApprovalRequest, options?: CallOptions): Promise<ApprovalReport> {
-    return this.#caller.call({ path: "/v1/approvals/refuse", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/approvals/refuse", keyed: true }, request, options);
   }
 }
 
@@ -1243,12 +1203,12 @@ export class TablesGroup {
    * long or the view is too large to hold.
    */
   query(request: TablesQueryRequest, options?: CallOptions): Promise<QueryResult> {
-    return this.#caller.call({ path: "/v1/tables/query", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/tables/query", keyed: false }, request, options);
   }
 
   /** List the tables and their columns; reads nothing of the store. */
   describe(request: DescribeTablesRequest = {}, options?: CallOptions): Promise<TableDescriptions> {
-    return this.#caller.call({ path: "/v1/tables/describe", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/tables/describe", keyed: false }, request, options);
   }
 }
 
@@ -1271,7 +1231,7 @@ export class ProvenanceGroup {
    * `request.limit_exceeded`, `access.denied`; then nothing was appended.
    */
   record(request: RecordDerivationsRequest, options?: CallOptions): Promise<DerivationReport> {
-    return this.#caller.call({ path: "/v1/provenance/record", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/provenance/record", keyed: true }, request, options);
   }
 }
 
@@ -1302,9 +1262,9 @@ export class SpacesGroup {
     this.#caller = caller;
   }
 
-  /** List the spaces of the store by name. A client, whose key is valid for one space, is refused. */
+  /** List the spaces of the store by name. */
   list(request: ListSpacesRequest = {}, options?: CallOptions): Promise<SpaceList> {
-    return this.#caller.call({ path: "/v1/spaces/list", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/spaces/list", keyed: true }, request, options);
   }
 
   /**
@@ -1329,7 +1289,7 @@ export class SpacesGroup {
    * @param upload Files and folders, or - for standard input. JSON Lines or JSON; plain, gzip, zip.
    */
   import(upload: Upload, request: SpacesImportParameters = {}, options?: CallOptions): Promise<ImportReport> {
-    return this.#caller.call({ path: "/v1/spaces/import", changes: true, text: ["format", "channel", "subject"] }, request, options, upload);
+    return this.#caller.call({ path: "/v1/spaces/import", keyed: true, text: ["format", "channel", "subject"] }, request, options, upload);
   }
 
   /**
@@ -1341,12 +1301,12 @@ export class SpacesGroup {
    * Raises `transcript.unknown_conversation`, and `request.limit_exceeded` for a document of more than 64 MiB.
    */
   export(request: ExportConversationRequest, options?: CallOptions): Promise<Document> {
-    return this.#caller.call({ path: "/v1/spaces/export", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/spaces/export", keyed: false }, request, options);
   }
 
   /** Count what the open space holds; of conversations, those that can be found by name. */
   usage(request: UsageRequest = {}, options?: CallOptions): Promise<Usage> {
-    return this.#caller.call({ path: "/v1/spaces/usage", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/spaces/usage", keyed: false }, request, options);
   }
 
   /**
@@ -1355,10 +1315,10 @@ export class SpacesGroup {
    * The space key: replaces the keys of all segments of the log, so that nobody who knew a former key opens what is
    * there now, destroys the older versions, and appends `key.rotated`. The root key: `root` names the new one
    * (`file:/path`, `env:NAME`, ...; a key file is created if it does not exist), and the secrets of every space are
-   * rewrapped. Neither changes an event, its content or a proof. A client may rotate the key of its space alone.
+   * rewrapped. Neither changes an event, its content or a proof.
    */
   rotate(request: RotateKeysRequest = {}, options?: CallOptions): Promise<KeysRotated> {
-    return this.#caller.call({ path: "/v1/spaces/rotate", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/spaces/rotate", keyed: true }, request, options);
   }
 
   /**
@@ -1371,7 +1331,7 @@ export class SpacesGroup {
    * `signer.unavailable`, `signer.wrong`.
    */
   replaceSigner(request: ReplaceSignerRequest = {}, options?: CallOptions): Promise<SignerReplaced> {
-    return this.#caller.call({ path: "/v1/spaces/replace_signer", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/spaces/replace_signer", keyed: true }, request, options);
   }
 }
 
@@ -1410,21 +1370,6 @@ export class ArchivesGroup {
   }
 
   /**
-   * Export a part of the open space as an archive: an encrypted file that another space can import.
-   *
-   * `scope` is the part of one subject (its memory, its tool registries, and the conversations whose turns all have
-   * this mounted subject), the shared part (all other conversations, and global registries), or one conversation.
-   * Without `private`, text, aliases, attributes, derived references, memory and registries are left out together;
-   * turns are then archived like erased ones: who, when and what happened. Messages of soul governance are never
-   * exported. Keys are never in an archive. Appends `archive.exported` once the file was read back. The same part
-   * gives the same root digest again. Raises `file.taken`, `file.unavailable`, `access.denied` for content
-   * without the raw_owner view.
-   */
-  export(request: ExportArchiveRequest, options?: CallOptions): Promise<Download<ArchiveReport>> {
-    return this.#caller.download({ path: "/v1/archives/export", changes: true }, request, options);
-  }
-
-  /**
    * Check an archive without importing it: every line, and the root over all of them.
    *
    * Needs the right to administer as well, because a path can name any file of the machine. Raises
@@ -1432,24 +1377,24 @@ export class ArchivesGroup {
    * @param upload The archive.
    */
   inspect(upload: Upload, request: ArchivesInspectParameters = {}, options?: CallOptions): Promise<ArchiveCheck> {
-    return this.#caller.call({ path: "/v1/archives/inspect", changes: false, text: ["sealed_by"] }, request, options, upload);
+    return this.#caller.call({ path: "/v1/archives/inspect", keyed: false, text: ["sealed_by"] }, request, options, upload);
   }
 
   /**
    * Import an archive: all of it in one step, or nothing.
    *
    * `scope` and `private` must be those of the archive. `bootstrap` requires that the scope is empty here; `restore`
-   * replaces it: those conversations are erased, and their names lead to the imported ones. So are memory and tool
-   * registries, unless the archive says nothing of them. `into` gives one conversation another id. Events keep their
+   * replaces it: those conversations are erased, and their names lead to the imported ones. So is the memory of the
+   * subject, unless the archive says nothing of memory. `into` gives one conversation another id. Events keep their
    * times and get new keys; other scopes are not touched. What was erased or forgotten here does not come back: it
-   * is imported without content, and a registry not at all. Appends the events of the archive and
-   * `archive.imported`. Needs the right to administer as well. Raises `archive.refused` for a file that fails a
-   * check or is not the requested one, `archive.conflict` for what blocks the import (a hold or a legal minimum
-   * too), `key.wrong`.
+   * is imported without content. Appends the events of the
+   * archive and `archive.imported`. Needs the right to administer as well. Raises `archive.refused` for a file that
+   * fails a check or is not the requested one, `archive.conflict` for what blocks the import (a hold or a legal
+   * minimum too), `key.wrong`.
    * @param upload The archive.
    */
   import(upload: Upload, request: ArchivesImportParameters, options?: CallOptions): Promise<ArchiveImportReport> {
-    return this.#caller.call({ path: "/v1/archives/import", changes: true, text: ["private", "mode", "into", "sealed_by"] }, request, options, upload);
+    return this.#caller.call({ path: "/v1/archives/import", keyed: true, text: ["private", "mode", "into", "sealed_by"] }, request, options, upload);
   }
 }
 
@@ -1466,32 +1411,30 @@ export class ClientsGroup {
    *
    * The key is valid for the open space alone, and allows no more than its creator may do. It is 256 bits behind the
    * prefix `mun_`, with a checksum at its end. The store keeps a digest of it, and the fingerprint that lists and
-   * logs show in its place. For a `gateway_user` it is the user key of `/memories/*`, and allows no more than these
-   * need of this subject. Raises `client.exists`, `request.invalid` and `access.denied`.
+   * logs show in its place. Raises `client.exists`, `request.invalid` and `access.denied`.
    */
-  create(request: CreateClientRequest = {}, options?: CallOptions): Promise<ClientKeyIssued> {
-    return this.#caller.call({ path: "/v1/clients/create", changes: true }, request, options);
+  create(request: CreateClientRequest, options?: CallOptions): Promise<ClientKeyIssued> {
+    return this.#caller.call({ path: "/v1/clients/create", keyed: true }, request, options);
   }
 
   /** List the clients of the open space: scope, keys by their fingerprints, last use. Shows no key. */
   list(request: ListClientsRequest = {}, options?: CallOptions): Promise<ClientList> {
-    return this.#caller.call({ path: "/v1/clients/list", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/clients/list", keyed: true }, request, options);
   }
 
   /**
    * Give a client a new key and show it, once; the old key stops at once unless an overlap is given.
    *
-   * An overlap is at most 30 days, and a second rotation ends it. A client that may do more than the caller keeps
-   * its key. Raises `client.missing`, `request.invalid` and
+   * An overlap is at most 30 days, and a second rotation ends it. Raises `client.missing`, `request.invalid` and
    * `access.denied`.
    */
   rotate(request: RotateClientRequest, options?: CallOptions): Promise<ClientKeyIssued> {
-    return this.#caller.call({ path: "/v1/clients/rotate", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/clients/rotate", keyed: true }, request, options);
   }
 
   /** Revoke the keys of a client and remove it; at once, in every process. Raises `client.missing`. */
   revoke(request: RevokeClientRequest, options?: CallOptions): Promise<ClientRevoked> {
-    return this.#caller.call({ path: "/v1/clients/revoke", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/clients/revoke", keyed: true }, request, options);
   }
 }
 
@@ -1511,7 +1454,7 @@ export class SystemGroup {
    * store was opened without it, visible or not.
    */
   capabilities(request: CapabilitiesRequest = {}, options?: CallOptions): Promise<Capabilities> {
-    return this.#caller.call({ path: "/v1/system/capabilities", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/system/capabilities", keyed: false }, request, options);
   }
 
   /**
@@ -1521,7 +1464,7 @@ export class SystemGroup {
    * `evidence.inspect`, which lists everything that it finds.
    */
   health(request: HealthRequest = {}, options?: CallOptions): Promise<Health> {
-    return this.#caller.call({ path: "/v1/system/health", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/system/health", keyed: false }, request, options);
   }
 
   /**
@@ -1532,7 +1475,7 @@ export class SystemGroup {
    * nothing to do. A fault that is found is raised by the next operation.
    */
   recover(request: RecoverRequest = {}, options?: CallOptions): Promise<RecoveryReport> {
-    return this.#caller.call({ path: "/v1/system/recover", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/system/recover", keyed: true }, request, options);
   }
 
   /**
@@ -1543,7 +1486,7 @@ export class SystemGroup {
    * there. Changes nothing. `muniment doctor` is short for it.
    */
   doctor(request: DoctorRequest = {}, options?: CallOptions): Promise<DoctorReport> {
-    return this.#caller.call({ path: "/v1/system/doctor", changes: false }, request, options);
+    return this.#caller.call({ path: "/v1/system/doctor", keyed: false }, request, options);
   }
 
   /**
@@ -1554,16 +1497,12 @@ export class SystemGroup {
    * the rest. Raises `model.unavailable` where no embedder is configured, or where it cannot be used.
    */
   reembed(request: ReembedRequest = {}, options?: CallOptions): Promise<Reembedded> {
-    return this.#caller.call({ path: "/v1/system/reembed", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/system/reembed", keyed: true }, request, options);
   }
 
-  /**
-   * Sign and pin the head, then close the store for everyone; every later operation raises `store.closed`.
-   *
-   * A client is refused: the store belongs to whoever opened it.
-   */
+  /** Sign and pin the head, then close the store for everyone; every later operation raises `store.closed`. */
   close(request: CloseRequest = {}, options?: CallOptions): Promise<Closed> {
-    return this.#caller.call({ path: "/v1/system/close", changes: true }, request, options);
+    return this.#caller.call({ path: "/v1/system/close", keyed: true }, request, options);
   }
 }
 
@@ -1575,8 +1514,6 @@ export class Muniment {
   readonly attachments: AttachmentsGroup;
   /** Find conversations: list them, count their turns, resolve a name, set a title and tags. */
   readonly conversations: ConversationsGroup;
-  /** Follow what happens: new turns, changes, memory, erasures, what operators look at. */
-  readonly events: EventsGroup;
   /** List the subjects of a space, export everything about one of them, and inspect what memory holds. */
   readonly subjects: SubjectsGroup;
   /** Find a text everywhere, and withhold it from views in one step. */
@@ -1614,7 +1551,6 @@ export class Muniment {
     this.transcripts = new TranscriptsGroup(caller);
     this.attachments = new AttachmentsGroup(caller);
     this.conversations = new ConversationsGroup(caller);
-    this.events = new EventsGroup(caller);
     this.subjects = new SubjectsGroup(caller);
     this.redactions = new RedactionsGroup(caller);
     this.memory = new MemoryGroup(caller);
