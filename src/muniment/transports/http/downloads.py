@@ -33,6 +33,7 @@ from muniment.declaration.download import DownloadReport, WrittenFile
 from muniment.declaration.operation import Document, Operation, bound, perform
 from muniment.errors import ServerBusy
 from muniment.kernel.sources import Entropy
+from muniment.operations.outfile import temporary
 from muniment.runtime.runtime import Runtime
 from muniment.transports.http.body import PIECE_S
 from muniment.transports.http.openapi import BYTES, JSON, REPORT
@@ -64,16 +65,18 @@ class Spool(io.RawIOBase):
     def write(self, data: Any, /) -> int:
         """Take some more."""
         piece = bytes(data)
-        self._sealed.write(piece)
+        with temporary():
+            self._sealed.write(piece)
         self._digest.update(piece)
         self.size += len(piece)
         return len(piece)
 
     def sealed(self) -> SealedReader:
         """End the writing and give what was written."""
-        self._sealed.finish()
-        self._file.seek(0)
-        return SealedReader(self._file, self._key, CONTEXT)
+        with temporary():
+            self._sealed.finish()
+            self._file.seek(0)
+            return SealedReader(self._file, self._key, CONTEXT)
 
     @property
     def digest(self) -> str:

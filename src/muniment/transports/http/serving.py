@@ -11,13 +11,14 @@ import logging
 import signal
 import socket
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 from msgspec import Struct
 from starlette.types import ASGIApp
 
 from muniment.errors import FileUnavailable, InvalidInput
-from muniment.transports.http.process_signals import handled, outlived
+from muniment.transports.http.process_signals import handled
 from muniment.transports.http.request_guard import GuardRules
 
 PORT = 8718
@@ -109,6 +110,14 @@ class Listener:
         )
 
     def serve(self, server: uvicorn.Server) -> None:
-        """Serve until a signal stops the server, and then let the requests in work end."""
-        with self._socket, handled(outlived, signal.SIGTERM):
+        """Serve until a signal stops the server, and then let the requests in work end.
+
+        The server raises the signal again when it has ended. SIGTERM is outlived then, because what is behind the
+        server has to be closed still.
+        """
+
+        def stop(_signal: int, _frame: FrameType | None) -> None:
+            server.should_exit = True
+
+        with self._socket, handled(stop, signal.SIGTERM):
             server.run([self._socket])
