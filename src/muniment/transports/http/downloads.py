@@ -44,6 +44,7 @@ IN_MEMORY_BYTES = 1 << 20  # of a spool, before it goes to a file
 PIECE_BYTES = 1 << 16
 CONTEXT = b"muniment/http/spool"
 MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]{1,127}/[A-Za-z0-9!#$&^_.+-]{1,127}", re.ASCII)
+UNPLAIN = re.compile(r"[^A-Za-z0-9._ -]", re.ASCII)
 AS_REPORT = frozenset({"", JSON, "application/*", "*/*"})
 
 
@@ -167,11 +168,12 @@ def as_document(request: Request, operation: Operation, report: bytes) -> Respon
 
 def file_headers(written: WrittenFile, size: int, digest: str) -> dict[str, str]:
     """Return what says of an answer that it is a file to be kept; no browser shows one as a page of ours."""
+    plain = UNPLAIN.sub("_", written.name)  # for programs that know nothing of RFC 6266
     is_known = MEDIA_TYPE.fullmatch(written.media_type.partition(";")[0].strip())
     return {
         "Content-Type": written.media_type if is_known and written.media_type.isascii() else BYTES,
         "Content-Length": str(size),
-        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(written.name, safe='')}",
+        "Content-Disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(written.name, safe='')}",
         "Repr-Digest": digest,
         "X-Content-Type-Options": "nosniff",
     }
