@@ -112,6 +112,7 @@ def _group(listed: list[Operation]) -> str:
             "description": one.description,
             "request": request,
             "upload": one.upload,
+            "download": one.download,
             "server_paths": one.server_paths,
             "report": report,
         }

@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import json
 import socket
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from muniment.events.archive import ArchiveScope, PrivateMaterial, ScopeKind
 from muniment.governance.client_scope import ClientScope
 from muniment.governance.views import View
 from muniment.kernel.digest import b64url, sha256
+from muniment.kernel.sources import seeded_sources
 from muniment.transports.http import downloads
 from muniment.transports.http.call import ETAG_BYTES
 from tests.served.conftest import EVERYTHING, Served
@@ -26,16 +28,16 @@ from tests.turns import TALK, plain_turn
 from tests.worlds import memory_world
 
 TALKING = {"conversation": {"conversation": TALK}}
-PLACE = {"attachment": {"turn": "turn-1", "message": 0, "part": 0}}
+PLACE: dict[str, Any] = {"attachment": {"turn": "turn-1", "message": 0, "part": 0}}
 SCOPE = {"scope": {"kind": "conversation", "channel": "default", "conversation": TALK}, "private": "include"}
 
 
-def with_file(served: Served, content: bytes, **said: str) -> dict[str, Any]:
+def with_file(served: Served, content: bytes, number: int = 1, **said: str) -> dict[str, Any]:
     """Commit a turn with a file; return the request that names it."""
     part = served.http.post("/v1/attachments/add", params=said, content=content).json()["part"]
-    turn = msgspec.to_builtins(plain_turn(1)) | {"messages": [{"role": "user", "content": [part]}]}
+    turn = msgspec.to_builtins(plain_turn(number)) | {"messages": [{"role": "user", "content": [part]}]}
     assert served.post("transcripts/commit", {"turn": turn}).status_code == 200
-    return TALKING | PLACE
+    return TALKING | {"attachment": PLACE["attachment"] | {"turn": f"turn-{number}"}}
 
 
 def report_of(answer: httpx2.Response) -> Any:
@@ -59,7 +61,9 @@ def test_an_attachment_comes_as_it_was_added(served: Served, size: int) -> None:
     assert answer.content == content
     assert is_whole(answer)
     assert answer.headers["content-type"] == "image/jpeg"
-    assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''T%C3%BCr%207.jpg"
+    assert (
+        answer.headers["content-disposition"] == "attachment; filename=\"T_r 7.jpg\"; filename*=UTF-8''T%C3%BCr%207.jpg"
+    )
     assert (report_of(answer)["part"]["size"], "file" in report_of(answer)) == (size, False)
 
 
@@ -91,7 +95,8 @@ def test_a_type_that_a_browser_would_run_is_a_file_to_keep(served: Served) -> No
     asked = with_file(served, b"<script>", mime_type="text/html\r\nSet-Cookie: a=b", name='a"b\r\n/../c')
     answer = served.post("attachments/save", asked)
     assert answer.headers["content-type"] == "application/octet-stream"
-    assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''a%22b%0D%0A%2F..%2Fc"
+    named = "attachment; filename=\"a_b___.._c\"; filename*=UTF-8''a%22b%0D%0A%2F..%2Fc"
+    assert answer.headers["content-disposition"] == named
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert "set-cookie" not in answer.headers
 
@@ -160,6 +165,30 @@ def test_a_caller_that_hangs_up_or_stands_still_keeps_nothing(served: Served, mo
             received += len(piece)
         assert received < 20_000_000
     assert (busy.status_code, busy.headers["retry-after"]) == (503, "1")
+
+
+def test_where_no_temporary_file_can_be_written_the_refusal_says_so(
+    served: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Small files need none; the place of one that failed is free again."""
+    monkeypatch.setattr(downloads, "DOWNLOADS_MAX", 1)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    small, large = with_file(served, b"door"), with_file(served, bytes(2_000_000), number=2)
+    for asked, status in ((large, 503), (small, 200), (large, 503), (small, 200)):
+        answer = served.post("attachments/save", asked)
+        assert answer.status_code == status
+    archive = served.post("archives/export", SCOPE)
+    assert (archive.status_code, archive.json()["code"]) == (503, "store.fault")
+
+
+def test_a_spool_holds_no_words() -> None:
+    """What waits on a disk for a connection can be read by nobody who finds it."""
+    for words in (b"canary " * 3, b"canary " * 400_000):
+        with contextlib.closing(downloads.Spool(seeded_sources("spool").entropy)) as spool:
+            spool.write(words)
+            assert (spool.sealed().read(len(words) + 1), spool.size) == (words, len(words))
+            spool._file.seek(0)
+            assert b"canary" not in spool._file.read()
 
 
 # --- documents --------------------------------------------------------------------------------------------------------

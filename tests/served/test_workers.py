@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,7 @@ from muniment.governance.views import View
 from muniment.runtime.runtime import Runtime
 from muniment.space.options import Options
 from muniment.transports.http.rates import MINUTE_MS, Rates
+from muniment.transports.http.workers import Workers
 from tests.cli.shell import Shell
 from tests.turns import TALK, plain_turn
 
@@ -88,25 +92,32 @@ def opened(home: Path) -> Runtime:
     return muniment.open(home / "store", keys=f"file:{home}/root.key", options=Options(pin=FilePin(home / "pins")))
 
 
+@contextmanager
+def started(home: Path, workers: int) -> Iterator[subprocess.Popen[str]]:
+    """Run a server on the store of a home as long as the block runs."""
+    command = [sys.executable, "-m", "muniment", "serve", "--port", "0", "--workers", str(workers)]
+    command += ["--store", f"{home}/store", "--keys", f"file:{home}/root.key", "--pin", f"{home}/pins"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+        try:
+            yield server
+        finally:
+            server.kill()
+
+
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     """Return a server of two processes."""
     home = tmp_path_factory.mktemp("fleet")
     with opened(home) as runtime:
         key = runtime.clients.create("owner", EVERYTHING).key
-    command = [sys.executable, "-m", "muniment", "serve", "--port", "0", "--workers", "2", "--store", f"{home}/store"]
-    command += ["--keys", f"file:{home}/root.key", "--pin", f"{home}/pins"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+    with started(home, 2) as server:
         assert server.stdout is not None
         made = Fleet(home, server, server.stdout.readline().split()[-1], key)
-        try:
-            until(lambda: len(made.workers) == 2)
-            for worker in made.workers:
-                with made.only(worker):  # each has started when it has answered
-                    assert made.post("spaces/usage", {}).status_code == 200
-            yield made
-        finally:
-            server.kill()
+        until(lambda: len(made.workers) == 2)
+        for worker in made.workers:
+            with made.only(worker):  # each has started when it has answered
+                assert made.post("spaces/usage", {}).status_code == 200
+        yield made
 
 
 @needs_proc
@@ -212,6 +223,32 @@ def test_a_signal_stops_all_of_them_and_the_store_is_closed(fleet: Fleet) -> Non
     assert f"\n{position + 1}\n" in "".join(place.read_text(encoding="utf-8") for place in pinned)
     with opened(fleet.home) as runtime:
         assert runtime.system.health().sound
+
+
+@needs_proc
+def test_processes_whose_starter_is_gone_stop(tmp_path: Path) -> None:
+    """Nobody is left who holds the address."""
+    with opened(tmp_path) as runtime:
+        runtime.clients.create("owner", EVERYTHING)
+    with started(tmp_path, 2) as server:
+        made = Fleet(tmp_path, server, "", "")
+        workers = until(lambda: made.workers)
+        server.kill()
+        until(lambda: not [worker for worker in workers if Path(f"/proc/{worker}").exists()])
+
+
+def test_a_process_that_keeps_failing_is_started_again_after_a_pause(caplog: pytest.LogCaptureFixture) -> None:
+    """The pauses are one second, two, four: no loop that burns the machine."""
+    workers = Workers(1, partial(sys.exit, 3))
+    thread = threading.Thread(target=workers.run)
+    thread.start()
+    until(lambda: len(caplog.messages) == 2)
+    workers._noted(signal.SIGTERM, None)
+    thread.join(WITHIN_S)
+    assert [re.sub(r"worker \d+ ", "", said) for said in caplog.messages] == [
+        "ended with 3; the next starts in 1 s",
+        "ended with 3; the next starts in 2 s",
+    ]
 
 
 def test_a_store_that_one_process_alone_can_open_takes_one(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from typing import BinaryIO, cast
 
 from muniment.declaration.download import Download
 from muniment.errors import FileTaken, FileUnavailable
+from muniment.log.faults import fault_of
 
 MODE = 0o600
 DIRECTORY_MODE = 0o700
@@ -28,6 +29,15 @@ def outside(at: str) -> Iterator[None]:
         yield
     except OSError as fault:
         raise FileUnavailable.because(fault, at=at) from None
+
+
+@contextmanager
+def temporary() -> Iterator[None]:
+    """Turn what the system says of a temporary file into our error: the request is not to blame."""
+    try:
+        yield
+    except OSError as fault:
+        raise fault_of(fault) from None
 
 
 @contextmanager
@@ -118,13 +128,13 @@ class OutStream:
     def __init__(self, stream: BinaryIO | None, at: str) -> None:
         self._stream = stream
         self._at = at
-        with outside(at):
+        with temporary():
             self._file = tempfile.TemporaryFile()  # noqa: SIM115 - `drop` closes it
 
     @contextmanager
     def writing(self) -> Iterator[BinaryIO]:
         """Give the file for writing from its beginning."""
-        with outside(self._at):
+        with temporary():
             self._file.truncate(0)
             self._file.seek(0)
             yield self._file
@@ -133,7 +143,7 @@ class OutStream:
     @contextmanager
     def reading(self) -> Iterator[BinaryIO]:
         """Give what was written for reading from its beginning."""
-        with outside(self._at):
+        with temporary():
             self._file.seek(0)
             yield self._file
 
@@ -149,7 +159,7 @@ class OutStream:
     def keep(self) -> None:
         """Copy the file into the stream."""
         assert self._stream is not None, "a spool is not kept"
-        with self.reading() as file:
+        with self.reading() as file, outside(self._at):
             shutil.copyfileobj(file, self._stream)
 
     def drop(self) -> None:

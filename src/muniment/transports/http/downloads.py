@@ -34,6 +34,7 @@ from muniment.declaration.http_wire import BYTES, JSON, REPORT
 from muniment.declaration.operation import Document, Operation, bound, perform
 from muniment.errors import ServerBusy
 from muniment.kernel.sources import Entropy
+from muniment.operations.outfile import temporary
 from muniment.runtime.runtime import Runtime
 from muniment.transports.http.body import PIECE_S
 from muniment.transports.http.request_runtimes import used_up
@@ -43,6 +44,7 @@ IN_MEMORY_BYTES = 1 << 20  # of a spool, before it goes to a file
 PIECE_BYTES = 1 << 16
 CONTEXT = b"muniment/http/spool"
 MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]{1,127}/[A-Za-z0-9!#$&^_.+-]{1,127}", re.ASCII)
+UNPLAIN = re.compile(r"[^A-Za-z0-9._ -]", re.ASCII)
 AS_REPORT = frozenset({"", JSON, "application/*", "*/*"})
 
 
@@ -64,16 +66,18 @@ class Spool(io.RawIOBase):
     def write(self, data: Any, /) -> int:
         """Take some more."""
         piece = bytes(data)
-        self._sealed.write(piece)
+        with temporary():
+            self._sealed.write(piece)
         self._digest.update(piece)
         self.size += len(piece)
         return len(piece)
 
     def sealed(self) -> SealedReader:
         """End the writing and give what was written."""
-        self._sealed.finish()
-        self._file.seek(0)
-        return SealedReader(self._file, self._key, CONTEXT)
+        with temporary():
+            self._sealed.finish()
+            self._file.seek(0)
+            return SealedReader(self._file, self._key, CONTEXT)
 
     @property
     def digest(self) -> str:
@@ -164,11 +168,12 @@ def as_document(request: Request, operation: Operation, report: bytes) -> Respon
 
 def file_headers(written: WrittenFile, size: int, digest: str) -> dict[str, str]:
     """Return what says of an answer that it is a file to be kept; no browser shows one as a page of ours."""
+    plain = UNPLAIN.sub("_", written.name)  # for programs that know nothing of RFC 6266
     is_known = MEDIA_TYPE.fullmatch(written.media_type.partition(";")[0].strip())
     return {
         "Content-Type": written.media_type if is_known and written.media_type.isascii() else BYTES,
         "Content-Length": str(size),
-        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(written.name, safe='')}",
+        "Content-Disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(written.name, safe='')}",
         "Repr-Digest": digest,
         "X-Content-Type-Options": "nosniff",
     }

@@ -9,10 +9,6 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 
 
-def outlived(_signal: int, _frame: FrameType | None) -> None:
-    """Go on: a server stops by a signal and raises it again, and what is behind the server has to be closed still."""
-
-
 @contextlib.contextmanager
 def handled(handler: Callable[[int, FrameType | None], None], *signals: signal.Signals) -> Iterator[None]:
     """Handle signals inside the block; elsewhere than in the main thread, which alone gets them, do nothing."""

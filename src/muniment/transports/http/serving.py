@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 from msgspec import Struct
@@ -21,7 +22,7 @@ from starlette.types import ASGIApp
 
 from muniment.errors import FileUnavailable, InvalidInput
 from muniment.transports.http.client_connection import BoundedConnection
-from muniment.transports.http.process_signals import handled, outlived
+from muniment.transports.http.process_signals import handled
 from muniment.transports.http.request_guard import GuardRules
 
 PORT = 8718
@@ -134,6 +135,14 @@ class Listener:
             thread.join()
 
     def serve(self, server: uvicorn.Server) -> None:
-        """Serve until a signal stops the server, and then let the requests in work end."""
-        with self._socket, handled(outlived, signal.SIGTERM):
+        """Serve until a signal stops the server, and then let the requests in work end.
+
+        The server raises the signal again when it has ended. SIGTERM is outlived then, because what is behind the
+        server has to be closed still.
+        """
+
+        def stop(_signal: int, _frame: FrameType | None) -> None:
+            server.should_exit = True
+
+        with self._socket, handled(stop, signal.SIGTERM):
             server.run([self._socket])

@@ -20,7 +20,7 @@ from multiprocessing.context import SpawnProcess
 from types import FrameType
 from typing import NamedTuple
 
-from muniment.transports.http.process_signals import handled, outlived
+from muniment.transports.http.process_signals import handled
 from muniment.transports.http.serving import GRACE_S
 
 POLL_S = 0.25
@@ -92,10 +92,17 @@ def _ending(worker: Worker) -> tuple[int, int]:
 
 
 def _run(work: Callable[[], None]) -> None:
-    """Work in a process that was started for it: until a signal, or until whoever started it is gone."""
-    with handled(outlived, *STOPPING):  # as a server handles them, and raises them again when it has ended
+    """Work in a process that was started for it: until a signal, or until whoever started it is gone.
+
+    An interrupt at a terminal reaches this process and its starter, which then stops it by another signal.
+    """
+    with handled(_left_to_the_starter, signal.SIGINT):
         threading.Thread(target=_stop_when_alone, daemon=True).start()
         work()
+
+
+def _left_to_the_starter(_signal: int, _frame: FrameType | None) -> None:
+    pass
 
 
 def _stop_when_alone() -> None:
