@@ -10,7 +10,20 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from replay.bench import append, callers, derived, erasing, frames, importing, pages, proofs, redaction, side, start
+from replay.bench import (
+    append,
+    callers,
+    derived,
+    erasing,
+    frames,
+    importing,
+    pages,
+    proofs,
+    redaction,
+    served,
+    side,
+    start,
+)
 from replay.bench.figures import Figure
 from replay.bench.footprint import footprint
 from replay.bench.memory.beside import beside
@@ -34,6 +47,7 @@ BENCHES: dict[str, tuple[Callable[[Scene], Measuring], ...]] = {
     "redaction": (redaction.found, redaction.speed),
     "search": (search,),
     "memory": (remembering, recalling, projecting, beside),
+    "served": (served.commits, served.page, served.mcp_start),
 }
 
 # name -> what it studies in a store that has grown to a size
@@ -138,6 +152,7 @@ SUBJECTS = (
     "redaction",
     "search",
     "memory",
+    "served",
     "frames",
 )
 
