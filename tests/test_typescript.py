@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muniment.declaration.http_wire import path_of
-from muniment.declaration.operation import Effect
 from muniment.runtime.catalogue import catalogue
 from muniment.transports.http.openapi import openapi, served
 from muniment.version import __version__
@@ -25,7 +24,7 @@ SOURCES = client_sources(openapi(OPERATIONS))
 
 def test_every_operation_that_is_served_is_a_method_and_has_a_key_where_it_changes_something() -> None:
     routes = re.findall(r'\{ path: "(.*?)", keyed: (true|false)', SOURCES["operations.ts"])
-    assert dict(routes) == {path_of(one): str(one.effect is not Effect.READ).lower() for one in OPERATIONS}
+    assert dict(routes) == {path_of(one): str(one.takes_key).lower() for one in OPERATIONS}
     assert len(routes) == len(OPERATIONS)
 
 

@@ -17,6 +17,7 @@ import type {
   ApprovalRuleInForce,
   ArchiveCheck,
   ArchiveImportReport,
+  ArchiveReport,
   ArchiveScope,
   AttachmentRange,
   AuditRequest,
@@ -57,8 +58,10 @@ import type {
   EditSkillRequest,
   EnableSkillRequest,
   EraseRequest,
+  EventPage,
   ExplainTurnRequest,
   Explanation,
+  ExportArchiveRequest,
   ExportConversationRequest,
   ExportEvidenceRequest,
   ExportSubjectRequest,
@@ -107,6 +110,7 @@ import type {
   ProposeRequest,
   ProveRequest,
   QueryResult,
+  ReadEventsRequest,
   ReadRequest,
   RecallRequest,
   Receipts,
@@ -145,6 +149,8 @@ import type {
   RevokeClientRequest,
   RotateClientRequest,
   RotateKeysRequest,
+  SaveRequest,
+  SavedAttachment,
   SearchPage,
   SearchRequest,
   SetMemoryPolicyRequest,
@@ -171,7 +177,7 @@ import type {
   UsageRequest,
   VerificationReport,
 } from "./schemas.js";
-import type { Upload } from "../streams.js";
+import type { Download, Upload } from "../streams.js";
 
 /** Commit turns, replay, browse and search them, make prompts from them, redact and annotate them. */
 export class TranscriptsGroup {
@@ -342,6 +348,17 @@ export class AttachmentsGroup {
   read(request: ReadRequest, options?: CallOptions): Promise<AttachmentRange> {
     return this.#caller.call({ path: "/v1/attachments/read", keyed: false }, request, options);
   }
+
+  /**
+   * Write an attachment to a file, if a view shows it.
+   *
+   * The file gets its name once all its bytes are what the turn commits to, and `content.exported` records that it
+   * leaves the store; memory stays flat. A stream gets its first byte then. Raises as `attachments.read`, and
+   * `file.taken` for a name that is taken.
+   */
+  save(request: SaveRequest, options?: CallOptions): Promise<Download<SavedAttachment>> {
+    return this.#caller.download({ path: "/v1/attachments/save", keyed: false }, request, options);
+  }
 }
 
 /** Find conversations: list them, count their turns, resolve a name, set a title and tags. */
@@ -397,6 +414,29 @@ export class ConversationsGroup {
    */
   describe(request: DescribeRequest, options?: CallOptions): Promise<Description> {
     return this.#caller.call({ path: "/v1/conversations/describe", keyed: true }, request, options);
+  }
+}
+
+/** Follow what happens: new turns, changes, memory, erasures, what operators look at. */
+export class EventsGroup {
+  readonly #caller: Caller;
+
+  constructor(caller: Caller) {
+    this.#caller = caller;
+  }
+
+  /**
+   * Read what happened in the space or a conversation, as a view shows it now; go on behind its cursor.
+   *
+   * Topics: `transcript` (turns, redactions, lifecycle, attributes), `memory` (items), `erasures` (each with a
+   * receipt that proves it), `findings` (refused access, refused erasures) and `governance` (policies, approvals,
+   * holds, keys, exports). The last two take an operator's view, and a caller without a subject and channels;
+   * `memory` one without channels; a conversation has neither. A cursor stays valid for as long as the log does,
+   * for the same key rights, view and conversation; topics may change. What the caller may not see leaves no trace:
+   * a conversation of others is as empty as one that does not exist. Raises `cursor.invalid`, `access.denied`.
+   */
+  read(request: ReadEventsRequest = {}, options?: CallOptions): Promise<EventPage> {
+    return this.#caller.call({ path: "/v1/events/read", keyed: false }, request, options);
   }
 }
 
@@ -1051,8 +1091,8 @@ export class EvidenceGroup {
    * that key is audited, and its signatures are checked against that key; otherwise each log declares its own key.
    * With `checkpoint` (a signed note) only its log is audited, and `against` says whether the log is the `same` or
    * `extends` it; one that is behind raises `store.rolled_back`, one that diverges `store.corrupt`. Counts what was
-   * erased. Raises `store.corrupt` at the first fault, `evidence.refused` for a checkpoint that the key did not sign
-   * or a timestamp that the certificate does not prove.
+   * erased. A client audits the log of its space. Raises `store.corrupt` at the first fault, `evidence.refused` for
+   * a checkpoint that the key did not sign or a timestamp that the certificate does not prove.
    */
   audit(request: AuditRequest = {}, options?: CallOptions): Promise<AuditedSpaces> {
     return this.#caller.call({ path: "/v1/evidence/audit", keyed: false }, request, options);
@@ -1262,7 +1302,7 @@ export class SpacesGroup {
     this.#caller = caller;
   }
 
-  /** List the spaces of the store by name. */
+  /** List the spaces of the store by name. A client, whose key is valid for one space, is refused. */
   list(request: ListSpacesRequest = {}, options?: CallOptions): Promise<SpaceList> {
     return this.#caller.call({ path: "/v1/spaces/list", keyed: true }, request, options);
   }
@@ -1315,7 +1355,7 @@ export class SpacesGroup {
    * The space key: replaces the keys of all segments of the log, so that nobody who knew a former key opens what is
    * there now, destroys the older versions, and appends `key.rotated`. The root key: `root` names the new one
    * (`file:/path`, `env:NAME`, ...; a key file is created if it does not exist), and the secrets of every space are
-   * rewrapped. Neither changes an event, its content or a proof.
+   * rewrapped. Neither changes an event, its content or a proof. A client may rotate the key of its space alone.
    */
   rotate(request: RotateKeysRequest = {}, options?: CallOptions): Promise<KeysRotated> {
     return this.#caller.call({ path: "/v1/spaces/rotate", keyed: true }, request, options);
@@ -1370,6 +1410,21 @@ export class ArchivesGroup {
   }
 
   /**
+   * Export a part of the open space as an archive: an encrypted file that another space can import.
+   *
+   * `scope` is the part of one subject (its memory, its tool registries, and the conversations whose turns all have
+   * this mounted subject), the shared part (all other conversations, and global registries), or one conversation.
+   * Without `private`, text, aliases, attributes, derived references, memory and registries are left out together;
+   * turns are then archived like erased ones: who, when and what happened. Messages of soul governance are never
+   * exported. Keys are never in an archive. Appends `archive.exported` once the file was read back. The same part
+   * gives the same root digest again. Raises `file.taken`, `file.unavailable`, `access.denied` for content
+   * without the raw_owner view.
+   */
+  export(request: ExportArchiveRequest, options?: CallOptions): Promise<Download<ArchiveReport>> {
+    return this.#caller.download({ path: "/v1/archives/export", keyed: false }, request, options);
+  }
+
+  /**
    * Check an archive without importing it: every line, and the root over all of them.
    *
    * Needs the right to administer as well, because a path can name any file of the machine. Raises
@@ -1384,13 +1439,13 @@ export class ArchivesGroup {
    * Import an archive: all of it in one step, or nothing.
    *
    * `scope` and `private` must be those of the archive. `bootstrap` requires that the scope is empty here; `restore`
-   * replaces it: those conversations are erased, and their names lead to the imported ones. So is the memory of the
-   * subject, unless the archive says nothing of memory. `into` gives one conversation another id. Events keep their
+   * replaces it: those conversations are erased, and their names lead to the imported ones. So are memory and tool
+   * registries, unless the archive says nothing of them. `into` gives one conversation another id. Events keep their
    * times and get new keys; other scopes are not touched. What was erased or forgotten here does not come back: it
-   * is imported without content. Appends the events of the
-   * archive and `archive.imported`. Needs the right to administer as well. Raises `archive.refused` for a file that
-   * fails a check or is not the requested one, `archive.conflict` for what blocks the import (a hold or a legal
-   * minimum too), `key.wrong`.
+   * is imported without content, and a registry not at all. Appends the events of the archive and
+   * `archive.imported`. Needs the right to administer as well. Raises `archive.refused` for a file that fails a
+   * check or is not the requested one, `archive.conflict` for what blocks the import (a hold or a legal minimum
+   * too), `key.wrong`.
    * @param upload The archive.
    */
   import(upload: Upload, request: ArchivesImportParameters, options?: CallOptions): Promise<ArchiveImportReport> {
@@ -1411,9 +1466,10 @@ export class ClientsGroup {
    *
    * The key is valid for the open space alone, and allows no more than its creator may do. It is 256 bits behind the
    * prefix `mun_`, with a checksum at its end. The store keeps a digest of it, and the fingerprint that lists and
-   * logs show in its place. Raises `client.exists`, `request.invalid` and `access.denied`.
+   * logs show in its place. For a `gateway_user` it is the user key of `/memories/*`, and allows no more than these
+   * need of this subject. Raises `client.exists`, `request.invalid` and `access.denied`.
    */
-  create(request: CreateClientRequest, options?: CallOptions): Promise<ClientKeyIssued> {
+  create(request: CreateClientRequest = {}, options?: CallOptions): Promise<ClientKeyIssued> {
     return this.#caller.call({ path: "/v1/clients/create", keyed: true }, request, options);
   }
 
@@ -1425,7 +1481,8 @@ export class ClientsGroup {
   /**
    * Give a client a new key and show it, once; the old key stops at once unless an overlap is given.
    *
-   * An overlap is at most 30 days, and a second rotation ends it. Raises `client.missing`, `request.invalid` and
+   * An overlap is at most 30 days, and a second rotation ends it. A client that may do more than the caller keeps
+   * its key. Raises `client.missing`, `request.invalid` and
    * `access.denied`.
    */
   rotate(request: RotateClientRequest, options?: CallOptions): Promise<ClientKeyIssued> {
@@ -1500,9 +1557,13 @@ export class SystemGroup {
     return this.#caller.call({ path: "/v1/system/reembed", keyed: true }, request, options);
   }
 
-  /** Sign and pin the head, then close the store for everyone; every later operation raises `store.closed`. */
+  /**
+   * Sign and pin the head, then close the store for everyone; every later operation raises `store.closed`.
+   *
+   * A client is refused: the store belongs to whoever opened it.
+   */
   close(request: CloseRequest = {}, options?: CallOptions): Promise<Closed> {
-    return this.#caller.call({ path: "/v1/system/close", keyed: true }, request, options);
+    return this.#caller.call({ path: "/v1/system/close", keyed: false }, request, options);
   }
 }
 
@@ -1514,6 +1575,8 @@ export class Muniment {
   readonly attachments: AttachmentsGroup;
   /** Find conversations: list them, count their turns, resolve a name, set a title and tags. */
   readonly conversations: ConversationsGroup;
+  /** Follow what happens: new turns, changes, memory, erasures, what operators look at. */
+  readonly events: EventsGroup;
   /** List the subjects of a space, export everything about one of them, and inspect what memory holds. */
   readonly subjects: SubjectsGroup;
   /** Find a text everywhere, and withhold it from views in one step. */
@@ -1551,6 +1614,7 @@ export class Muniment {
     this.transcripts = new TranscriptsGroup(caller);
     this.attachments = new AttachmentsGroup(caller);
     this.conversations = new ConversationsGroup(caller);
+    this.events = new EventsGroup(caller);
     this.subjects = new SubjectsGroup(caller);
     this.redactions = new RedactionsGroup(caller);
     this.memory = new MemoryGroup(caller);

@@ -3032,7 +3032,7 @@ export interface ListSkillsRequest {
   view?: View;
   /** Skills that have all these words. Without it: all. */
   query?: string | null;
-  /** Also these, beside the active ones: disabled, retired. */
+  /** Also these, beside the active ones: disabled, expired, retired. */
   include?: SkillStatus[];
   /**
    * Maximum of skills.
@@ -3042,13 +3042,13 @@ export interface ListSkillsRequest {
 }
 
 /** Whether a skill is offered. */
-export type SkillStatus = "active" | "disabled" | "retired";
+export type SkillStatus = "active" | "disabled" | "expired" | "retired";
 
 /**
  * The runtime skills of a subject that match, the last changed first. `left_out` matched beyond the limit.
  *
- * `total`, `active`, `disabled` and `retired` count those that the view shows, whatever was asked for; `withheld`
- * those that it does not show.
+ * `total`, `active`, `disabled`, `expired` and `retired` count those that the view shows, whatever was asked for;
+ * `withheld` those that it does not show.
  */
 export interface SkillsPage {
   skills: ListedSkill[];
@@ -3057,6 +3057,8 @@ export interface SkillsPage {
   disabled: number;
   retired: number;
   withheld: number;
+  /** @default 0 */
+  expired?: number;
   /** @default 0 */
   left_out?: number;
 }
