@@ -29,7 +29,7 @@ def reported(report: object) -> Scripted:
     return 200, {"Content-Type": "application/json"}, msgspec.json.encode(report)
 
 
-class Asked(msgspec.Struct):
+class ReceivedRequest(msgspec.Struct):
     """A request as it came."""
 
     path: str
@@ -38,9 +38,9 @@ class Asked(msgspec.Struct):
 
 
 @contextlib.contextmanager
-def scripted(answers: Sequence[Scripted]) -> Iterator[tuple[str, list[Asked]]]:
+def scripted(answers: Sequence[Scripted]) -> Iterator[tuple[str, list[ReceivedRequest]]]:
     """Answer requests by a script, the last answer again and again; give the address and what was asked."""
-    asked: list[Asked] = []
+    asked: list[ReceivedRequest] = []
 
     class Peer(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -48,7 +48,7 @@ def scripted(answers: Sequence[Scripted]) -> Iterator[tuple[str, list[Asked]]]:
         def do_POST(self) -> None:  # as http.server names it
             body = self._body()
             headers = {name.lower(): value for name, value in self.headers.items()}
-            asked.append(Asked(self.path, headers, body))
+            asked.append(ReceivedRequest(self.path, headers, body))
             status, told, text = answers[min(len(asked), len(answers)) - 1]
             if not status:
                 self.close_connection = True

@@ -34,7 +34,7 @@ from muniment.operations.attachments import AddedAttachment
 from muniment.operations.lifecycle.scope import Scope
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.runtime import Runtime
-from tests.client.peers import DROP, Asked, Scripted, losing, refusal, reported, scripted
+from tests.client.peers import DROP, ReceivedRequest, Scripted, losing, refusal, reported, scripted
 from tests.client.test_same_as_embedded import connected, facts
 from tests.served.conftest import EVERYTHING, serving
 from tests.turns import TALK, plain_turn
@@ -57,7 +57,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exchanging, "FIRST_WAIT_S", 0.002)
 
 
-def run(path: str, answers: list[Scripted], attempts_max: int = 5) -> tuple[Any, list[Asked]]:
+def run(path: str, answers: list[Scripted], attempts_max: int = 5) -> tuple[Any, list[ReceivedRequest]]:
     """Call an operation of a server that answers by a script; return the report or error, and what was asked."""
     with scripted(answers) as (url, asked):
         options = ConnectOptions(attempts_max=attempts_max, timeout_s=1)
