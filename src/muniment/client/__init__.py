@@ -4,7 +4,7 @@
     destination.py         where the server is, the key that is shown to it, time-outs and attempts
     exchange.py            one call: what is sent, what an answer means, when it is sent again; no network
     uploads.py             an upload as the body of a request
-    downloads.py           a file as the answer to one
+    received_file.py       a file as the answer to one
     problems.py            problem documents as the errors that they are
     remote_store.py        calls over a pool of connections
     async_remote_store.py  the same on an event loop

@@ -9,11 +9,12 @@ from typing import Any, BinaryIO
 
 import httpx2
 
-from muniment.client.downloads import download_file
 from muniment.client.exchange import OK, HttpAnswer, HttpCall, Loss, exchange
+from muniment.client.received_file import received_file
 from muniment.client.remote_store import RemoteCalls, answer_of, file_answer, loss_of
 from muniment.client.uploads import UploadBody, upload_body
-from muniment.declaration.operation import Elsewhere, Request
+from muniment.declaration.gate import Elsewhere
+from muniment.declaration.operation import Request
 from muniment.errors import StoreClosed
 
 
@@ -30,7 +31,7 @@ class AsyncRemoteStore(Elsewhere):
     async def call(self, operation: str, request: Request, upload: object, download: BinaryIO | None) -> Any:
         """Have an operation run where the store is; await its report."""
         asked = self._calls.operation(operation)
-        with upload_body(asked, upload) as body, download_file(asked, request, download) as file:
+        with upload_body(asked, upload) as body, received_file(asked, request, download) as file:
             steps = exchange(asked, request, (body, file), self._calls.options, self._calls.sources)
             outcome: HttpAnswer | Loss | None = None
             while True:

@@ -22,8 +22,8 @@ from urllib.parse import urlencode
 import msgspec
 
 from muniment.client.destination import ConnectOptions
-from muniment.client.downloads import DownloadFile, as_sent
 from muniment.client.problems import error_of
+from muniment.client.received_file import ReceivedFile, as_sent
 from muniment.client.uploads import UploadBody
 from muniment.declaration.http_wire import BYTES, JSON, PROBLEM, is_served, path_of, query_of
 from muniment.declaration.operation import Operation, Request
@@ -53,7 +53,7 @@ class HttpCall(NamedTuple):
     target: str
     headers: dict[str, str]
     body: bytes | UploadBody
-    file: DownloadFile | None = None
+    file: ReceivedFile | None = None
 
 
 class HttpAnswer(NamedTuple):
@@ -80,7 +80,7 @@ Exchange = Generator[HttpCall | float, HttpAnswer | Loss | None, Any]
 def exchange(
     operation: Operation,
     request: Request,
-    files: tuple[UploadBody | None, DownloadFile | None],
+    files: tuple[UploadBody | None, ReceivedFile | None],
     options: ConnectOptions,
     sources: Sources,
 ) -> Exchange:

@@ -15,11 +15,12 @@ from typing import Any, BinaryIO
 import httpx2
 
 from muniment.client.destination import ConnectOptions, Destination
-from muniment.client.downloads import download_file
 from muniment.client.exchange import OK, HttpAnswer, HttpCall, Loss, exchange
+from muniment.client.received_file import received_file
 from muniment.client.uploads import UploadBody, upload_body
+from muniment.declaration.gate import Elsewhere
 from muniment.declaration.http_wire import JSON, REPORT
-from muniment.declaration.operation import Elsewhere, Operation, Request
+from muniment.declaration.operation import Operation, Request
 from muniment.errors import FileUnavailable, InvalidInput, StoreClosed
 from muniment.kernel.sources import system_sources
 from muniment.runtime.catalogue import catalogue
@@ -116,7 +117,7 @@ class RemoteStore(Elsewhere):
     def call(self, operation: str, request: Request, upload: object, download: BinaryIO | None) -> Any:
         """Have an operation run where the store is; wait for its report."""
         asked = self._calls.operation(operation)
-        with upload_body(asked, upload) as body, download_file(asked, request, download) as file:
+        with upload_body(asked, upload) as body, received_file(asked, request, download) as file:
             steps = exchange(asked, request, (body, file), self._calls.options, self._calls.sources)
             outcome: HttpAnswer | Loss | None = None
             while True:

@@ -21,13 +21,14 @@ import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Protocol, TypeVar
+from typing import Annotated, Any, BinaryIO, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from muniment.declaration.download import DOWNLOAD
+from muniment.declaration.gate import Elsewhere, Gate
 from muniment.declaration.upload import named_sources, reading
 from muniment.errors import AccessDenied, CapabilityHidden, Kind, UnknownConversation
 from muniment.events.binding import bind, parse_json
@@ -35,7 +36,6 @@ from muniment.governance.access import Bound, Effect, SecondRight
 from muniment.governance.policy import RECORDED_FAMILIES, Family
 from muniment.kernel.locks import let_go
 from muniment.kernel.times import TimeKind
-from muniment.space.options import OperationObserver
 
 __all__ = [
     "Bound",
@@ -189,46 +189,6 @@ class Operation(Struct, frozen=True, kw_only=True):
     def effect(self) -> Effect:
         """Return what the operation may do to a store."""
         return self.terms.effect
-
-
-class Gate(Protocol):
-    """What a noun group depends on: lets an operation pass, or raises."""
-
-    @property
-    def observer(self) -> OperationObserver | None:
-        """Who is told of every operation, if anybody is."""
-        ...
-
-    def pass_through(self, operation: str, terms: Terms) -> None:
-        """Raise when the access in force or the state of the store forbids an operation (`group.verb`)."""
-        ...
-
-    def refused(self, operation: str, denied: AccessDenied | CapabilityHidden) -> None:
-        """Record that the access in force refused an operation, or something in its request."""
-        ...
-
-    def suggest(self, unknown: UnknownConversation, request: Struct) -> None:
-        """Add conversations that a request may have meant, of those that the access in force may list."""
-        ...
-
-    def finished(self, operation: str, terms: Terms, request: Request, report: object) -> None:
-        """Record what an operation is about to return, where a policy asks for it; raise when that is impossible."""
-        ...
-
-
-class Elsewhere:
-    """The base of what a noun group has in place of a gate when its operations run in another process."""
-
-    def call(self, operation: str, request: Request, upload: object, download: BinaryIO | None) -> Any:
-        """Have an operation (`group.verb`) run with a request that was bound, its upload and its download.
-
-        Returns its report. A download that is no stream is the path that the request names.
-        """
-        raise NotImplementedError
-
-    def close(self) -> Any:
-        """Leave the other process alone."""
-        raise NotImplementedError
 
 
 class Group:

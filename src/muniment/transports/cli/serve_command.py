@@ -71,20 +71,7 @@ def serve_command() -> click.Command:
                 metavar="ORIGIN",
                 help="Origin of web pages that may call the server; repeat it for several.",
             ),
-            click.Option(
-                ["--issuer"],
-                metavar="URL",
-                help="Also accept tokens of this issuer (OpenID Connect); asks it for keys.",
-            ),
-            click.Option(["--audience"], metavar="NAME", help="Audience that tokens must be for: your server."),
-            click.Option(["--jwks"], metavar="FILE", help="Public keys of the issuer; then it is not asked."),
-            click.Option(
-                ["--client-claim"],
-                default="sub",
-                show_default=True,
-                metavar="NAME",
-                help="Claim of a token that names the client.",
-            ),
+            *token_options(),
             click.Option(
                 ["--workers"],
                 type=click.IntRange(min=1, max=WORKERS_MAX),
@@ -113,6 +100,26 @@ def serve_command() -> click.Command:
         help=HELP,
         short_help="Serve this store over HTTP, to programs that have a client key.",
     )
+
+
+def token_options() -> list[click.Option]:
+    """Return the options that say whose tokens are taken."""
+    return [
+        click.Option(
+            ["--issuer"],
+            metavar="URL",
+            help="Also accept tokens of this issuer (OpenID Connect); asks it for keys.",
+        ),
+        click.Option(["--audience"], metavar="NAME", help="Audience that tokens must be for: your server."),
+        click.Option(["--jwks"], metavar="FILE", help="Public keys of the issuer; then it is not asked."),
+        click.Option(
+            ["--client-claim"],
+            default="sub",
+            show_default=True,
+            metavar="NAME",
+            help="Claim of a token that names the client.",
+        ),
+    ]
 
 
 @click.pass_context

@@ -14,7 +14,6 @@ from typing import Any
 import click
 import msgspec
 from msgspec import Struct
-from starlette.types import ASGIApp
 
 from muniment.errors import ExtraMissing
 from muniment.kernel.sources import system_sources
@@ -90,12 +89,9 @@ def _mounts(callers: Callers) -> Mapping[str, MountedApp]:
     return made
 
 
-def _traced(app: ASGIApp) -> ASGIApp:
+def _traced(app: Any) -> Any:
     """Return an application that goes on with the traces of its callers, where the settings ask for traces."""
-    if set_observer() is None:
-        return app
-    traced: ASGIApp = import_module("muniment.transports.http.trace_context").TraceContext(app)
-    return traced
+    return app if set_observer() is None else import_module("muniment.transports.http.trace_context").TraceContext(app)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ import tempfile
 from base64 import b64encode
 from functools import partial
 from mimetypes import guess_extension
-from typing import Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from urllib.parse import quote
 
 import anyio
@@ -35,9 +35,11 @@ from muniment.declaration.operation import Document, Operation, bound, perform
 from muniment.errors import ServerBusy
 from muniment.kernel.sources import Entropy
 from muniment.operations.outfile import temporary
-from muniment.runtime.runtime import Runtime
 from muniment.transports.http.body import PIECE_S
 from muniment.transports.http.request_runtimes import used_up
+
+if TYPE_CHECKING:
+    from muniment.runtime.runtime import Runtime
 
 DOWNLOADS_MAX = 16  # at once, of one process; each may take as much disk as its file is large
 IN_MEMORY_BYTES = 1 << 20  # of a spool, before it goes to a file

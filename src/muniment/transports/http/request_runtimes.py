@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
 
-from muniment.runtime.runtime import Runtime
+if TYPE_CHECKING:
+    from muniment.runtime.runtime import Runtime
+
 
 _entered: ContextVar[list[Runtime]] = ContextVar("entered")
 

@@ -23,7 +23,7 @@ from muniment.operations.outfile import OutFile
 Report = TypeVar("Report")
 
 
-class DownloadFile:
+class ReceivedFile:
     """Where the file goes that a call is answered with."""
 
     def __init__(self, target: OutFile | BinaryIO) -> None:
@@ -36,7 +36,7 @@ class DownloadFile:
         """Give what takes the file; refuses one that is not what its digest (RFC 9530) says."""
         self._is_begun = True
         with self._target.writing() if isinstance(self._target, OutFile) else _left_open(self._target) as written:
-            digesting = _Digesting(written)
+            digesting = _DigestedFile(written)
             yield digesting  # type: ignore[misc]  # it is written to and nothing else
         if digest != digesting.digest:
             raise AnswerInvalid(problem="other_digest")
@@ -59,7 +59,7 @@ class DownloadFile:
             self._target.drop()
 
 
-class _Digesting:
+class _DigestedFile:
     """A stream that knows the digest of what it was given."""
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -81,13 +81,13 @@ def _left_open(stream: BinaryIO) -> Iterator[BinaryIO]:
 
 
 @contextlib.contextmanager
-def download_file(operation: Operation, request: Request, stream: BinaryIO | None) -> Iterator[DownloadFile | None]:
+def received_file(operation: Operation, request: Request, stream: BinaryIO | None) -> Iterator[ReceivedFile | None]:
     """Give where the file of a call goes: into a stream, or to the path that its request names."""
     if operation.download is None:
         yield None
         return
     target = stream if stream is not None else OutFile(Path(getattr(request, operation.download)), operation.download)
-    file = DownloadFile(target)
+    file = ReceivedFile(target)
     try:
         yield file
     finally:
