@@ -19,9 +19,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 import muniment
 from muniment.client.received_file import as_sent
 from muniment.client.remote_store import RemoteStore
-from muniment.declaration.gate import Elsewhere
 from muniment.declaration.http_wire import is_served
 from muniment.declaration.operation import Operation, Request, perform
+from muniment.declaration.operation_gate import Elsewhere
 from muniment.declaration.session import Session
 from muniment.errors import NotServed
 from muniment.events.identity import SpaceName

@@ -19,8 +19,8 @@ from typing import Any, Self
 
 from muniment.client.connect import DEFAULTS, connect_on_loop
 from muniment.client.destination import ConnectOptions
-from muniment.declaration.gate import Elsewhere
 from muniment.declaration.operation import Group
+from muniment.declaration.operation_gate import Elsewhere
 from muniment.governance.access import Access
 from muniment.runtime.catalogue import GROUPS
 from muniment.runtime.open import open as open_runtime

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import httpx2
+import msgspec
 import pytest
 
 from muniment.declaration.http_wire import path_of
@@ -50,7 +51,8 @@ def told() -> Iterator[Served]:
 
 def parameters(operation: Operation) -> dict[str, Any]:
     """Return the parameters of an operation with their schemas."""
-    schema: dict[str, Any] = DOCUMENT["components"]["schemas"][operation.request.__name__]["properties"]
+    _, components = msgspec.json.schema_components([operation.request])
+    schema: dict[str, Any] = components[operation.request.__name__]["properties"]
     return schema
 
 

@@ -19,7 +19,7 @@ import httpx2
 import msgspec
 import pytest
 
-from muniment.declaration.http_wire import path_of
+from muniment.declaration.http_wire import REPORT, path_of
 from muniment.declaration.operation import Effect, Operation, bound, perform, permit
 from muniment.errors import MunimentError, NotAuthenticated
 from muniment.events.identity import SubjectId
@@ -121,7 +121,8 @@ class Matrix:
             upload = None if operation.upload is None else io.BytesIO(UPLOAD)
             group = getattr(client, operation.group)
             permit(group, operation)  # as a method of the group does before it looks at what it is given
-            report = perform(group, operation, bound(operation, given), upload)
+            download = None if operation.download is None else io.BytesIO()
+            report = perform(group, operation, bound(operation, given), upload, download)
         except MunimentError as error:
             return Answer(error.code)
         return Answer("", _settled(msgspec.json.encode(report).decode()))
@@ -133,6 +134,9 @@ class Matrix:
         }  # fmt: skip
         if "GET" in methods_of(operation):
             ask["get"] = self.get
+        if operation.download is not None:  # comes as a file, which is no result of a tool
+            del ask["mcp"]
+            given = {name: value for name, value in given.items() if name != operation.download}
         return {transport: call(caller, operation, given) for transport, call in ask.items()}
 
 
@@ -152,8 +156,8 @@ def _queried(value: Any) -> str:
 
 
 def _answer(answer: httpx2.Response) -> Answer:
-    if answer.status_code == 200:
-        return Answer("", _settled(answer.text))
+    if answer.status_code in {200, 204}:
+        return Answer("", _settled(answer.headers.get(REPORT, answer.text)))
     assert answer.status_code < 500, answer.text
     return Answer(str(answer.json()["code"]))
 

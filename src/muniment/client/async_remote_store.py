@@ -13,8 +13,8 @@ from muniment.client.exchange import OK, HttpAnswer, HttpCall, Loss, exchange
 from muniment.client.received_file import received_file
 from muniment.client.remote_store import RemoteCalls, answer_of, file_answer, loss_of
 from muniment.client.uploads import UploadBody, upload_body
-from muniment.declaration.gate import Elsewhere
 from muniment.declaration.operation import Request
+from muniment.declaration.operation_gate import Elsewhere
 from muniment.errors import StoreClosed
 
 

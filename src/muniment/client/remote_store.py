@@ -18,9 +18,9 @@ from muniment.client.destination import ConnectOptions, Destination
 from muniment.client.exchange import OK, HttpAnswer, HttpCall, Loss, exchange
 from muniment.client.received_file import received_file
 from muniment.client.uploads import UploadBody, upload_body
-from muniment.declaration.gate import Elsewhere
 from muniment.declaration.http_wire import JSON, REPORT
 from muniment.declaration.operation import Operation, Request
+from muniment.declaration.operation_gate import Elsewhere
 from muniment.errors import FileUnavailable, InvalidInput, StoreClosed
 from muniment.kernel.sources import system_sources
 from muniment.runtime.catalogue import catalogue

@@ -28,7 +28,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from muniment.declaration.download import DOWNLOAD
-from muniment.declaration.gate import Elsewhere, Gate
+from muniment.declaration.operation_gate import Elsewhere, Gate
 from muniment.declaration.upload import named_sources, reading
 from muniment.errors import AccessDenied, CapabilityHidden, Kind, UnknownConversation
 from muniment.events.binding import bind, parse_json

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
 
-from muniment.declaration.gate import Elsewhere
 from muniment.declaration.operation import Group
+from muniment.declaration.operation_gate import Elsewhere
 from muniment.declaration.session import Session
 from muniment.errors import KeyUnavailable, NotAuthenticated, NotServed, SpaceErased
 from muniment.events.identity import SpaceName, check_name
