@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+from msgspec.structs import replace
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import muniment
@@ -53,7 +54,7 @@ class Open(Runtime):
 
     def as_client(self, client: Client) -> Runtime:  # noqa: ARG002 - it is anybody
         """Give every right that this runtime has."""
-        return Runtime(self._session)
+        return Runtime(replace(self._session, window=True))
 
 
 class Server:

@@ -87,6 +87,7 @@ class RestatedMemory:
         self._registered: dict[str, ToolsRegistered] = {}
         self._taken_over: str | None = None  # a registry that was just erased: what follows of it comes along
         self._waiting: list[WaitingItem] = []
+        self._told_again: set[str] = set()  # items that come back, whatever became of the reason
         self._say: dict[type[Any], Callable[[LiveEvent, Any], Iterator[Command]]] = {
             NotebookOpened: self._opened,
             ItemMeta: self._entry,
@@ -186,8 +187,12 @@ class RestatedMemory:
         return command_of("tools.feedback", subject=whose.subject, feedback=given, requester=requester)
 
     def _revised(self, event: LiveEvent, meta: ItemRevised) -> Iterator[Command]:
-        yield from self.flushed()
         whose, entry, reason = self._owners[event.row.stream], self._about(event)[0], event.header.reason
+        if reason == RevisionAction.CONFIRM and entry.item in self._candidates:  # what follows brings the item back
+            self._candidates[entry.item] |= self._requests.told_again(meta.revision)
+            self._told_again.add(entry.item)
+            return
+        yield from self.flushed()
         match reason:
             case RevisionAction.UNDO:
                 yield from self._undone(meta.run, meta.request)
@@ -199,7 +204,11 @@ class RestatedMemory:
             case RevisionAction.ENABLE | RevisionAction.DISABLE:
                 yield self._skill(SKILL_VERBS[reason], whose, entry, meta.request)
             case _:
-                yield self._amend(entry, self._requests.amendment(entry.item, whose, reason, meta), meta)
+                amendment = self._requests.amendment(entry.item, whose, reason, meta)
+                if entry.item in self._candidates:
+                    members = self._candidates[entry.item].keys() & amendment.keys() - {"text"}
+                    self._candidates[entry.item] |= {name: amendment[name] for name in members}
+                yield self._amend(entry, amendment, meta)
 
     def _confirmed(self, whose: Owner, entry: ItemMeta, meta: ItemRevised) -> Iterator[Command]:
         """Yield the feedback that was new in a confirmation."""
@@ -224,13 +233,20 @@ class RestatedMemory:
             yield from self._superseded(event, meta)
         elif cause is Retirement.ACCEPTED:
             yield from self._accepted(self._about(event)[0], meta)
-        elif cause is Retirement.RESTORED and request.reason in BY_REMEMBERING:
+        elif cause is Retirement.RESTORED and self._is_remembered_again(event, request):
             entry = self._about(event)[0]
             again = self._candidates[entry.item]
             yield from self._wait(WaitingItem(entry.item, again, request.requester, meta.run, event.row.time))
         else:
             yield from self.flushed()
             yield from self._taken_out(event, meta)
+
+    def _is_remembered_again(self, event: LiveEvent, request: LifecycleRequest) -> bool:
+        """Tell whether an item came back because it was remembered, and not because somebody restored it."""
+        item = self._about(event)[0].item
+        was_told = item in self._told_again
+        self._told_again.discard(item)
+        return was_told or request.reason in BY_REMEMBERING
 
     def _superseded(self, event: LiveEvent, meta: ItemRetired) -> Iterator[Command]:
         """Yield the amendment that put a successor in place; what was remembered in place of an item waits on."""

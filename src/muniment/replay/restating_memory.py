@@ -23,6 +23,7 @@ from muniment.events.memory_items import (
     Observations,
     ObservedTool,
     Retirement,
+    Revision,
     RevisionAction,
 )
 from muniment.events.references import SourceEvidence
@@ -230,6 +231,19 @@ class MemoryRequests:
             RevisionAction.PIN: {"pinned": change.pinned},
         }
         return plain({"type": reason} | members.get(reason or "", {}))
+
+    def told_again(self, change: Revision) -> dict[str, Any]:
+        """Return what of a candidate is another one when an item comes back; its words are those it was told in."""
+        evidence = None if change.evidence is None else self._sources(change.evidence)
+        return plain({
+            "confidence": None if change.confidence is None else change.confidence / WHOLE,
+            "privacy": change.privacy,
+            "scope": change.scope,
+            "pinned": change.pinned,
+            "audience": None if change.audience is None else self.audience(change.audience),
+            "evidence": evidence,
+            "attested": None if evidence is None else not evidence,
+        })  # fmt: skip
 
     def edit(self, item: str, whose: Owner, body: ItemRevised) -> dict[str, Any]:
         """Return the edit of a skill that makes this revision."""
