@@ -28,6 +28,7 @@ BAD_BODIES = [
     b'{"conversation": {"conversation": "\xff"}}',
     b'{"conversation": {"conversation": "a", "conversation": "b"}}',
     b'{"conversation": {"conversation": "a"}, "limit": NaN}',
+    b'{"conversation": {"conversation": "a"}, "limit": 9223372036854775808}',
     b'{"conversation": {"conversation": "a"}, "limit": "9"}',
     b'{"conversation": {"conversation": "a"}, "limit": 1e999}',
     b'{"conversation": {"conversation": "a"}, "nothing": 1}',

@@ -16,6 +16,8 @@ from muniment.declaration.http_wire import plain_parameters
 from muniment.declaration.operation import Operation
 from muniment.errors import InvalidInput
 
+INTEGER_MAX = 1 << 63  # of 64 bits, as the OpenAPI document says
+
 
 def json_of(operation: Operation, pairs: Iterable[tuple[str, str]]) -> bytes:
     """Return the parameters that a query gives as JSON; raises `request.invalid` for a repeated one and broken JSON."""
@@ -32,9 +34,9 @@ def json_of(operation: Operation, pairs: Iterable[tuple[str, str]]) -> bytes:
 
 
 def parsed(text: str | bytes, *, at: str | None = None) -> Any:
-    """Return JSON as plain values; refuses a name that is there twice in one object, which parsers disagree about."""
+    """Return JSON as plain values; refuses what parsers disagree about: a repeated name, more than 64 bits."""
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+        return json.loads(text, object_pairs_hook=_once, parse_int=_integer, parse_constant=_no_number)
     except InvalidInput as refused:
         raise InvalidInput(at=at, problem=refused.problem) from None
     except UnicodeDecodeError:
@@ -50,6 +52,13 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         raise InvalidInput(problem="repeated_name")
     return found
+
+
+def _integer(text: str) -> int:
+    value = int(text)
+    if not -INTEGER_MAX <= value < INTEGER_MAX:
+        raise InvalidInput(problem="out_of_range")
+    return value
 
 
 def _no_number(_text: str) -> Any:
