@@ -128,6 +128,22 @@ def test_a_key_ends_at_its_moment_and_a_revoked_one_at_once(world: World) -> Non
     assert clients.create("desk").key != key, "the name is free again"
 
 
+def test_what_another_process_does_to_a_key_counts_at_once(lasting: FileWorld, tmp_path: Path) -> None:
+    """A key is remembered only for as long as no record of a client changes, whoever changes it."""
+    here, elsewhere = lasting.runtime, sqlite_world(tmp_path).runtime
+    key = here.clients.create("desk", ClientScope(requests_per_minute=7)).key
+    for _ in range(3):
+        assert here.client_of(key).scope.requests_per_minute == 7
+    other = elsewhere.clients.rotate("desk").key
+    with pytest.raises(NotAuthenticated):
+        here.client_of(key)
+    assert here.client_of(other) == here.client_of(other)
+    elsewhere.clients.revoke("desk")
+    with pytest.raises(NotAuthenticated):
+        here.client_of(other)
+    elsewhere.close()
+
+
 def test_a_name_stands_for_a_client_of_this_space_while_a_key_of_it_is_in_force(world: World) -> None:
     """For who is known by a token: a client of another space, one whose keys expired, and none are refused alike."""
     runtime, clients = world.runtime, world.runtime.clients

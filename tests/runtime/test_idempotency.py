@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import threading
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -26,9 +28,10 @@ from muniment.governance.client_scope import ClientScope
 from muniment.governance.views import View
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.runtime import Runtime
+from replay.disk import watched
 from tests.runtime.every_operation import everything
 from tests.turns import TALK, plain_turn
-from tests.worlds import World
+from tests.worlds import World, sqlite_world
 
 OPERATIONS = {each.path: each for each in catalogue()}
 WRITER = ClientScope(effects=list(Effect), views=list(View))
@@ -64,6 +67,24 @@ def test_a_repeat_gets_the_first_answer_and_changes_nothing(world: World) -> Non
     assert world.runtime.spaces.usage().events == events
     assert not reveal(world.runtime, "k-2").is_repeated
     assert world.runtime.spaces.usage().events == events + 1
+
+
+def test_a_key_costs_an_idempotent_operation_no_flush(tmp_path: Path) -> None:
+    """One operation that must not run twice has its reservation and its answer flushed; a commit has the log alone."""
+    with watched() as disk:
+        world = sqlite_world(tmp_path).with_turns(1)
+        reveal(world.runtime, "first")  # the file is made
+
+        def flushes(work: Callable[[], object]) -> int:
+            before = disk.wal_syncs
+            work()
+            return disk.wal_syncs - before
+
+        assert flushes(lambda: world.runtime.transcripts.commit(plain_turn(7))) == 1
+        assert flushes(lambda: commit(world.runtime, 8, "k-8")) == 1
+        assert flushes(lambda: reveal(world.runtime, "k-9")) == 3
+        assert commit(world.runtime, 8, "k-8").is_repeated
+        world.close()
 
 
 def test_the_same_key_with_another_request_is_refused(world: World) -> None:

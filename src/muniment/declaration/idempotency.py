@@ -12,7 +12,8 @@ AD-09):
    more. So is a repeat of an operation whose report is a secret.
 
 When a process dies between 2 and 4, an idempotent operation is run again, which changes nothing twice; of any other one
-nobody knows the outcome, and a repeat is told so.
+nobody knows the outcome, and a repeat is told so. Records outlive the process. What is kept of an idempotent operation
+is not flushed (decision 0200), so a power cut may take it: then a repeat is run again, and its key is free.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 import msgspec
@@ -107,7 +108,7 @@ class _KeyedCall:
                 return kept
             return KeptAnswer(running_until_ms=now_ms + LEASE_MS)
 
-        self._records.change(ANSWERS, reserved, *self._name)
+        self._change(reserved)
         if not found:
             return None
         if found[0].sealed is None:
@@ -120,7 +121,7 @@ class _KeyedCall:
     def keep(self, request: Request, body: _Digesting | None, report: bytes) -> None:
         """Keep the report of a call that has ended."""
         sealed, digest = self._sealed(report), self._digest(request, body)
-        self._records.change(ANSWERS, lambda _: KeptAnswer(request=digest, sealed=sealed), *self._name)
+        self._change(lambda _: KeptAnswer(request=digest, sealed=sealed))
 
     def _sealed(self, report: bytes) -> bytes:
         """Return a report sealed under the key of the space; nothing of a secret one, and of a space that has ended."""
@@ -131,7 +132,11 @@ class _KeyedCall:
 
     def release(self) -> None:
         """Free the key of a call that failed."""
-        self._records.change(ANSWERS, lambda _: None, *self._name)
+        self._change(lambda _: None)
+
+    def _change(self, change: Callable[[KeptAnswer | None], KeptAnswer | None]) -> None:
+        """Change what is kept; only that of an operation which is not idempotent has to outlive a power cut."""
+        self._records.change(ANSWERS, change, *self._name, is_flushed=not self._operation.terms.idempotent)
 
     def answer_of(self, kept: KeptAnswer) -> KeyedReport:
         """Return a kept report."""

@@ -4,14 +4,15 @@ Client keys, answers that were given, counters: records of a kind, each under a 
 of any log, so losing it loses no turn. Like a log it is keyless: names are digests and values are sealed when they
 come here (`space.operational_records`). What is deleted is overwritten.
 
-One file for all spaces of a store, shared by its processes; every change is one transaction that is flushed before it
-returns.
+One file for all spaces of a store, shared by its processes; every change is one transaction. It is flushed before it
+returns, unless whoever makes it can do without it after a power cut; the end of a process loses none.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 import apsw
@@ -50,6 +51,7 @@ class OperationalFile:
         self._lock = new_lock()
         self._connection: apsw.Connection | None = None
         self._is_closed = False
+        self._changes: Counter[str] = Counter()  # by this connection, which its data version does not count
 
     def get(self, kind: str, name: bytes, now_ms: int) -> bytes | None:
         """Return a record that has not expired, or None."""
@@ -61,6 +63,17 @@ class OperationalFile:
                 (kind, name, now_ms),
             ).fetchone()
         return None if found is None else found[0]
+
+    def version(self, kinds: Collection[str]) -> tuple[int, int] | None:
+        """Return a value that changes whenever a record of these kinds does, in any process; None where no file is.
+
+        It may change without that: what other processes write is not told apart.
+        """
+        if not self._is_there():
+            return None
+        with self._used() as connection:
+            data_version: int = connection.pragma("data_version")
+            return data_version, sum(self._changes[kind] for kind in kinds)
 
     def all_of(self, kind: str, now_ms: int) -> list[tuple[bytes, bytes]]:
         """Return the names and records of a kind that have not expired, in the order of their names."""
@@ -75,25 +88,31 @@ class OperationalFile:
                 )
             )
 
-    def change(self, kind: str, name: bytes, now_ms: int, change: Change, expires_ms: int | None) -> None:
+    def change(
+        self, kind: str, name: bytes, now_ms: int, change: Change, expires_ms: int | None, *, is_flushed: bool = True
+    ) -> None:
         """Replace a record by what `change` makes of it, alone among all processes; None deletes it.
 
         What is written counts until `expires_ms`. What `change` raises leaves everything as it was. Expired records of
-        every kind go first, in the same transaction, so `change` never sees one.
+        every kind go first, in the same transaction, so `change` never sees one. One that is not flushed is durable
+        with the next one that is.
         """
-        with self._used() as connection, _transaction(connection):
-            connection.execute("DELETE FROM records WHERE expires_ms <= ?", (now_ms,))
-            found = connection.execute(
-                "SELECT sealed FROM records WHERE kind = ? AND name = ?", (kind, name)
-            ).fetchone()
-            sealed = change(None if found is None else found[0])
-            if sealed is None:
-                connection.execute("DELETE FROM records WHERE kind = ? AND name = ?", (kind, name))
-            else:
-                connection.execute(
-                    "INSERT OR REPLACE INTO records (kind, name, expires_ms, sealed) VALUES (?, ?, ?, ?)",
-                    (kind, name, expires_ms, sealed),
-                )
+        with self._used() as connection:
+            connection.pragma("synchronous", self._pragmas["synchronous"] if is_flushed else "NORMAL")
+            with _transaction(connection):
+                connection.execute("DELETE FROM records WHERE expires_ms <= ?", (now_ms,))
+                found = connection.execute(
+                    "SELECT sealed FROM records WHERE kind = ? AND name = ?", (kind, name)
+                ).fetchone()
+                sealed = change(None if found is None else found[0])
+                if sealed is None:
+                    connection.execute("DELETE FROM records WHERE kind = ? AND name = ?", (kind, name))
+                else:
+                    connection.execute(
+                        "INSERT OR REPLACE INTO records (kind, name, expires_ms, sealed) VALUES (?, ?, ?, ?)",
+                        (kind, name, expires_ms, sealed),
+                    )
+                self._changes[kind] += 1  # a change that is not kept after all costs a look, no more
 
     def close(self) -> None:
         """Close the file. A second call does nothing."""

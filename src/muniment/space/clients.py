@@ -139,10 +139,17 @@ class Clients:
 
     def authenticated(self, key: str) -> Client:
         """Return whose key this is, and note the use; raises `NotAuthenticated` without telling why."""
-        client, fingerprint = None, fingerprint_of(key) if is_client_key(key) else ""
-        owner = self._records.find(CLIENT_KEY, fingerprint)
-        if owner is not None and hmac.compare_digest(owner.digest, self._digest(key)):
-            client = self._records.find(CLIENT, owner.client)
+        if not is_client_key(key):
+            raise NotAuthenticated(problem="unknown_key")
+        fingerprint, digest = fingerprint_of(key), self._digest(key)
+
+        def owner_of_key() -> Client | None:
+            owner = self._records.find(CLIENT_KEY, fingerprint)
+            if owner is None or not hmac.compare_digest(owner.digest, digest):
+                return None
+            return self._records.find(CLIENT, owner.client)
+
+        client = self._records.remembered(digest, (CLIENT_KEY, CLIENT), owner_of_key)
         now_ms = self._sources.clock.now_ms()
         if client is None or not client.key_in_force(fingerprint, now_ms):
             raise NotAuthenticated(problem="unknown_key")

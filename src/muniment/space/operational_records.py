@@ -5,9 +5,10 @@ See `log.operational_file` for what such a record is and is not, and `crypto.rec
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -15,10 +16,12 @@ from msgspec import Struct
 from muniment.crypto.record_cipher import RecordCipher
 from muniment.crypto.store import StoreKeys
 from muniment.errors import Corrupt
+from muniment.kernel.locks import new_lock
 from muniment.kernel.sources import Clock, SystemEntropy
 from muniment.log.operational_file import FILE, OperationalFile
 
 Value = TypeVar("Value", bound=Struct)
+REMEMBERED_MAX = 1024  # answers that `remembered` keeps in memory
 
 
 class RecordKind(Generic[Value]):
@@ -41,6 +44,8 @@ class OperationalRecords:
         self._cipher = cipher
         self._clock = clock
         self._entropy = SystemEntropy()
+        self._remembered: OrderedDict[bytes, tuple[tuple[int, int], Any]] = OrderedDict()
+        self._lock = new_lock()
 
     def find(self, kind: RecordKind[Value], *name: str) -> Value | None:
         """Return the record of this name, or None."""
@@ -48,13 +53,47 @@ class OperationalRecords:
         sealed = self._file.get(kind.name, place, self._clock.now_ms())
         return None if sealed is None else self._opened(kind, place, sealed)
 
+    def remembered(
+        self, about: bytes, kinds: Collection[RecordKind[Any]], read: Callable[[], Value | None]
+    ) -> Value | None:
+        """Return what `read` finds in records of some kinds; it reads again only when one of them may have changed.
+
+        So a change counts at once, whichever process makes it. That nothing is found is not remembered.
+        """
+        version = self._file.version(
+            [kind.name for kind in kinds]
+        )  # first: a change while reading is noticed next time
+        with self._lock:
+            known = self._remembered.get(about)
+            if known is not None and known[0] == version:
+                self._remembered.move_to_end(about)
+                value: Value = known[1]
+                return value
+        found = read()
+        with self._lock:
+            self._remembered.pop(about, None)
+            if found is not None and version is not None:
+                self._remembered[about] = version, found
+            while len(self._remembered) > REMEMBERED_MAX:
+                self._remembered.popitem(last=False)
+        return found
+
     def all_of(self, kind: RecordKind[Value]) -> list[Value]:
         """Return all records of a kind, in no order that tells anything."""
         found = self._file.all_of(kind.name, self._clock.now_ms())
         return [self._opened(kind, place, sealed) for place, sealed in found]
 
-    def change(self, kind: RecordKind[Value], change: Callable[[Value | None], Value | None], *name: str) -> None:
-        """Replace a record by what `change` makes of it, alone among all processes; None deletes it."""
+    def change(
+        self,
+        kind: RecordKind[Value],
+        change: Callable[[Value | None], Value | None],
+        *name: str,
+        is_flushed: bool = True,
+    ) -> None:
+        """Replace a record by what `change` makes of it, alone among all processes; None deletes it.
+
+        A power cut may undo a change that is not flushed.
+        """
         place = self._cipher.name(kind.name, *name)
         now_ms = self._clock.now_ms()
         expires_ms = None if kind.ttl_ms is None else now_ms + kind.ttl_ms
@@ -65,7 +104,7 @@ class OperationalRecords:
                 return None
             return self._cipher.seal(kind.name, place, msgspec.json.encode(after), self._entropy)
 
-        self._file.change(kind.name, place, now_ms, sealed, expires_ms)
+        self._file.change(kind.name, place, now_ms, sealed, expires_ms, is_flushed=is_flushed)
 
     def digest(self, purpose: str, *parts: str) -> bytes:
         """Return a keyed digest for comparing what may not be kept."""

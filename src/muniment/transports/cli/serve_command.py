@@ -137,15 +137,11 @@ def _run(ctx: click.Context, /, *, demo: bool, workers: int, spaces_max: int, **
     told.check()
     listener = serving.Listener(msgspec.convert(given, serving.ServeOptions))
     with open(MEMORY) if demo else opened_to_serve(door, spaces_max) as runtime:
-        click.echo(f"muniment serves {listener.url}")
-        if demo:
-            click.echo(DEMO.format(url=listener.url, key=_demo_key(runtime)))
-        elif not runtime.clients.list_().clients:
-            click.echo(NO_CLIENTS)
-        sys.stdout.flush()
+        begun = partial(_tell_url, listener.url, runtime, demo=demo)
         if workers == 1:
-            served.serve_store(listener, runtime, told, served.Rates())
+            served.serve_store(listener, runtime, told, served.Rates(), begun)
             return 0
+        begun()
     served.log_to_stderr()
     with TemporaryDirectory(prefix="muniment-") as directory:
         shared = served.SharedRates(path=Path(directory) / "rates.db", key=system_sources().entropy.take(KEY_BYTES))
@@ -158,6 +154,16 @@ def _is_of_one_process(door: StoreOptions) -> bool:
     """Tell whether no other process can open the store: it is in memory, or somebody types what its key is made of."""
     typed = (door.named.get("keys") or settings().keys) == TYPED
     return typed or str(door.named.get("store") or settings().store) == MEMORY
+
+
+def _tell_url(url: str, runtime: Runtime, *, demo: bool) -> None:
+    """Say where the server is, and how to begin."""
+    click.echo(f"muniment serves {url}")
+    if demo:
+        click.echo(DEMO.format(url=url, key=_demo_key(runtime)))
+    elif not runtime.clients.list_().clients:
+        click.echo(NO_CLIENTS)
+    sys.stdout.flush()
 
 
 def _demo_key(runtime: Runtime) -> str:

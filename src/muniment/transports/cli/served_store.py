@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
@@ -59,12 +59,18 @@ class ServeOrder(Struct, frozen=True, kw_only=True):
         return msgspec.convert(self.tokens, import_module("muniment.transports.http.tokens").TokenOptions).verifier()
 
 
-def serve_store(listener: Listener, runtime: Runtime, order: ServeOrder, rates: Rates) -> None:
-    """Serve an open store until a signal stops the server."""
+def serve_store(
+    listener: Listener, runtime: Runtime, order: ServeOrder, rates: Rates, begun: Callable[[], object] = bool
+) -> None:
+    """Serve an open store until a signal stops the server; `begun` is called when it is about to take requests."""
     log_to_stderr()
-    with _counting(runtime, order.metrics_port) as observer:
+    with _counting(runtime, order.metrics_port) as (observer, metrics):
         setup = HttpSetup(listener.options.rules, _mounts, order.verifier(), observer, rates)
         app = http_app(runtime, catalogue(), SOURCES, setup)
+        begun()
+        if metrics is not None:
+            click.echo(f"metrics are at {metrics}/metrics")
+            sys.stdout.flush()
         listener.serve(listener.server(_traced(app)))
 
 
@@ -95,14 +101,12 @@ def _traced(app: Any) -> Any:
 
 
 @contextmanager
-def _counting(runtime: Runtime, port: int | None) -> Iterator[Any]:
-    """Give what counts requests, and serve what it counts at a port of this machine; None where nobody asked for it."""
+def _counting(runtime: Runtime, port: int | None) -> Iterator[tuple[Any, str | None]]:
+    """Give what counts requests, and where it serves what it counts; twice None where nobody asked for it."""
     if port is None:
-        yield None
+        yield None, None
         return
     counted = import_module("muniment.transports.http.metrics").HttpMetrics(runtime.totals)
     listener = Listener(ServeOptions(port=port))
-    click.echo(f"metrics are at {listener.url}/metrics")
-    sys.stdout.flush()
     with listener.serving(counted.app(SOURCES.ids)):
-        yield counted
+        yield counted, listener.url
