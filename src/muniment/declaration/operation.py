@@ -261,27 +261,31 @@ class Declared:
         return typing.cast("type[Request]", made)
 
     def run(
-        self, group: Group, given: dict[str, Any] | Request, upload: object = None, download: BinaryIO | None = None
+        self,
+        group: Group,
+        given: dict[str, Any] | Request,
+        upload: object = None,
+        download: BinaryIO | None = None,
+        *,
+        is_observed: bool = False,
     ) -> Any:
         """Check rights and state, bind what is not bound yet, and run the method; or have it run elsewhere."""
         path, gate = f"{group.name}.{self.verb}", group.gate
         if isinstance(gate, Elsewhere):
             return gate.call(path, *self._bound(given, upload, download))
-        if gate.observer is None:
-            return self._run(group, gate, given, (upload, download))
-        with gate.observer.around(path, self.terms.effect) as observed:
-            report = self._run(group, gate, given, (upload, download))
-            observed(report)
-            return report
-
-    def _run(
-        self, group: Group, gate: Gate, given: dict[str, Any] | Request, files: tuple[object, BinaryIO | None]
-    ) -> Any:
-        path = f"{group.name}.{self.verb}"
+        if gate.observer is not None and not is_observed:
+            with gate.observer.around(path, self.terms.effect) as observed:
+                report = self.run(group, given, upload, download, is_observed=True)
+                observed(report)
+                return report
         try:
             gate.pass_through(path, self.terms)
-            given, upload, download = self._bound(given, *files)
-            report = self._called(group, given, upload, download)
+            if self.upload is None and self.download is None:
+                given = given if isinstance(given, Request) else bind(given, self.request, is_request=True)
+                report = self.method(group, **msgspec.structs.asdict(given))
+            else:
+                given, upload, download = self._bound(given, upload, download)
+                report = self._with_files(group, given, upload, download)
         except (AccessDenied, CapabilityHidden) as denied:
             gate.refused(path, denied)
             raise
@@ -315,11 +319,8 @@ class Declared:
             return given, upload, download
         upload = None if self.upload is None else given.pop(self.upload, None)
         download = self._taken_stream(given)
-        return (
-            bind(given, self.request if download is None else self.streamed_request, is_request=True),
-            upload,
-            download,
-        )
+        request = self.request if download is None else self.streamed_request
+        return bind(given, request, is_request=True), upload, download
 
     def _taken_stream(self, given: dict[str, Any]) -> BinaryIO | None:
         """Take the download out of what was given, where it is a stream; a path becomes text."""
@@ -330,7 +331,7 @@ class Declared:
         is_stream = isinstance(given[self.download], io.IOBase) and not isinstance(given[self.download], io.TextIOBase)
         return given.pop(self.download) if is_stream else None
 
-    def _called(self, group: Group, given: Request, upload: object, download: BinaryIO | None) -> Any:
+    def _with_files(self, group: Group, given: Request, upload: object, download: BinaryIO | None) -> Any:
         asked = msgspec.structs.asdict(given)
         if download is not None:
             assert self.download is not None, "it writes a download"
