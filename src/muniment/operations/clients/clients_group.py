@@ -70,7 +70,10 @@ class ClientGroup(Group):
         self,
         client: Annotated[
             str | None,
-            Meta(description="Name of the client, unique in the store. Without it: that of the gateway user."),
+            Meta(
+                description="Name of the client, unique in the store. Without it: that of the gateway user.",
+                examples=["assistant"],
+            ),
         ] = None,
         scope: Annotated[ClientScope, Meta(description="What the key allows.")] = READER,
         until_ms: Until = None,
