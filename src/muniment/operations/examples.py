@@ -17,7 +17,7 @@ TURN: Example = {
 ATTRIBUTE: Example = {
     "id": "tokens-1",
     "target": {"turn": "turn-1"},
-    "key": "host.tokens",
+    "key": "host.billing.tokens",
     "kind": "number",
     "value": 412,
     "source": {"writer": "gateway", "kind": "gateway_counted", "reason": "monthly bill"},
