@@ -107,6 +107,32 @@ def test_a_reader_never_sees_contents_that_are_being_destroyed(tmp_path: Path) -
     assert seen <= {OLD, NEW}
 
 
+def test_a_later_file_of_the_same_number_is_not_taken_for_the_one_that_was_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that was destroyed while it was read gives its number free as soon as its reader closes it."""
+    path, torn = tmp_path / "file", b"torn"
+    files.replace(path, OLD)
+    number = path.stat().st_ino
+    read_all, close = files._read_all, os.close
+
+    def destroyed_meanwhile(_descriptor: int) -> bytes:
+        monkeypatch.setattr(files, "_read_all", read_all)
+        files.replace(path, NEW)
+        monkeypatch.setattr(os, "close", closed_at_the_wrong_time)
+        return torn
+
+    def closed_at_the_wrong_time(descriptor: int) -> None:
+        monkeypatch.setattr(os, "close", close)
+        close(descriptor)
+        for _ in range(20):
+            if path.stat().st_ino != number:
+                files.replace(path, NEW)
+
+    monkeypatch.setattr(files, "_read_all", destroyed_meanwhile)
+    assert files.read(path)[0] == NEW
+
+
 def test_a_reader_that_is_always_late_gives_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "file"
     files.replace(path, OLD)

@@ -98,11 +98,12 @@ def read(path: Path) -> tuple[bytes, Stamp]:
             if not stat.S_ISREG(status.st_mode) or status.st_size > FILE_BYTES_MAX:
                 raise Corrupt(at=path.name, problem="too_long", limit=FILE_BYTES_MAX)
             contents = _read_all(descriptor)
+            # Contents are overwritten only after another file has the name: while this file has it, they are in force.
+            # It stays open until then, so that no later file has its number.
+            if stamp(path)[0] == status.st_ino:
+                return contents, _stamp(status)
         finally:
             os.close(descriptor)
-        # Contents are overwritten only after another file has the name: while this file has it, they are in force.
-        if stamp(path)[0] == status.st_ino:
-            return contents, _stamp(status)
     raise StoreBusy(at=path.name, limit=READ_ATTEMPTS_MAX)
 
 
