@@ -218,6 +218,7 @@ def _in_a_child(runtime: Runtime, told: Any) -> None:
 def test_a_child_that_was_forked_has_connections_of_its_own(url: str, key: str) -> None:
     """While another thread of the parent calls all the time, and so holds whatever locks there are."""
     runtime, done = muniment.connect(url, key=key), threading.Event()
+    runtime.transcripts.commit(plain_turn(99))  # loads what it needs, so that no lock of an import is held at the fork
 
     def call() -> None:
         while not done.is_set():
