@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, TypeVar
@@ -16,6 +15,7 @@ from typing import BinaryIO, TypeVar
 import msgspec
 
 from muniment.declaration.download import DownloadReport
+from muniment.declaration.http_wire import digest_of
 from muniment.declaration.operation import Operation, Request, streamed
 from muniment.errors import AnswerInvalid
 from muniment.operations.outfile import OutFile
@@ -72,7 +72,7 @@ class _DigestedFile:
 
     @property
     def digest(self) -> str:
-        return f"sha-256=:{b64encode(self._digest.digest()).decode()}:"
+        return digest_of(self._digest.digest())
 
 
 @contextlib.contextmanager

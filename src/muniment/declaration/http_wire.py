@@ -8,6 +8,7 @@ not served.
 from __future__ import annotations
 
 import functools
+from base64 import b64encode
 from typing import Any
 
 import msgspec
@@ -28,6 +29,11 @@ def is_served(operation: Operation) -> bool:
 def path_of(operation: Operation) -> str:
     """Return the path of an operation."""
     return f"{PREFIX}/{operation.group}/{operation.name}"
+
+
+def digest_of(digest: bytes) -> str:
+    """Return a SHA-256 as RFC 9530 spells it."""
+    return f"sha-256=:{b64encode(digest).decode()}:"
 
 
 def is_plain(schema: dict[str, Any], components: dict[str, Any]) -> bool:

@@ -14,7 +14,6 @@ import io
 import json
 import re
 import tempfile
-from base64 import b64encode
 from functools import partial
 from mimetypes import guess_extension
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -30,7 +29,7 @@ from starlette.types import Receive, Scope, Send
 from muniment.crypto.secret import KEY_BYTES
 from muniment.crypto.stream import SALT_BYTES, SealedReader, SealedWriter
 from muniment.declaration.download import DownloadReport, WrittenFile
-from muniment.declaration.http_wire import BYTES, JSON, REPORT
+from muniment.declaration.http_wire import BYTES, JSON, REPORT, digest_of
 from muniment.declaration.operation import Document, Operation, bound, perform
 from muniment.errors import ServerBusy
 from muniment.kernel.sources import Entropy
@@ -179,11 +178,6 @@ def file_headers(written: WrittenFile, size: int, digest: str) -> dict[str, str]
         "Repr-Digest": digest,
         "X-Content-Type-Options": "nosniff",
     }
-
-
-def digest_of(digest: bytes) -> str:
-    """Return a SHA-256 as RFC 9530 spells it."""
-    return f"sha-256=:{b64encode(digest).decode()}:"
 
 
 def header_text(report: Any) -> str:
