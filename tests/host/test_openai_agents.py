@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -22,14 +22,14 @@ from muniment.errors import InvalidInput, StoreClosed  # noqa: E402
 from muniment.events.changes import RedactionReason, Transition  # noqa: E402
 from muniment.events.message import BlobPart, ReasoningPart, Role, TextPart, ToolCallPart, UriPart  # noqa: E402
 from muniment.host.openai_agents import MunimentSession, RunPlace  # noqa: E402
-from muniment.host.responses_items import words_of_item  # noqa: E402
+from muniment.formats.responses_items import words_of_item  # noqa: E402
 from tests.turns import TALK  # noqa: E402
 from tests.worlds import key_of  # noqa: E402
 
 UNTRACED = RunConfig(tracing_disabled=True)
 
 # one of each sort that the Responses API has, and one that it has not
-ITEMS: list[dict[str, Any]] = [
+ITEMS: Any = [
     {"role": "user", "content": "What is the weather?"},
     {
         "role": "user",
@@ -159,8 +159,8 @@ def test_items_come_back_in_their_order_as_the_sdk_reads_them(runtime: Runtime) 
     async def story() -> None:
         ours, theirs = session_of(runtime), SQLiteSession("talk")
         for start in range(0, len(ITEMS), 4):
-            await ours.add_items(ITEMS[start : start + 4])  # type: ignore[arg-type]
-            await theirs.add_items(ITEMS[start : start + 4])  # type: ignore[arg-type]
+            await ours.add_items(ITEMS[start : start + 4])
+            await theirs.add_items(ITEMS[start : start + 4])
         for limit in (None, 0, 1, 3, 5, 100, -1):
             assert await ours.get_items(limit) == await theirs.get_items(limit)
         while (popped := await theirs.pop_item()) is not None:
@@ -217,7 +217,7 @@ def test_the_next_run_knows_the_last_one(runtime: Runtime) -> None:
         assert isinstance(agent.model, ScriptedModel)
         assert agent.model.last_call is not None
         given = agent.model.last_call.input
-        assert [item.get("type") or item.get("role") for item in given] == [  # type: ignore[union-attr]
+        assert [item.get("type") or item.get("role") for item in given] == [
             "user",
             "function_call",
             "function_call_output",
@@ -274,7 +274,7 @@ def test_settings_limit_what_a_run_remembers(runtime: Runtime) -> None:
     async def story() -> None:
         session = session_of(runtime, session_settings={"limit": 2})
         assert session.session_settings == SessionSettings(limit=2)
-        await session.add_items(ITEMS[:4])  # type: ignore[arg-type]
+        await session.add_items(ITEMS[:4])
         assert await session.get_items() == ITEMS[2:4]
         assert await session.get_items(3) == ITEMS[1:4]
 
@@ -284,9 +284,9 @@ def test_settings_limit_what_a_run_remembers(runtime: Runtime) -> None:
 def test_a_cleared_session_begins_anew_and_the_owner_can_show_it_again(runtime: Runtime) -> None:
     async def story() -> None:
         session = session_of(runtime)
-        await session.add_items(ITEMS[:2])  # type: ignore[arg-type]
+        await session.add_items(ITEMS[:2])
         await session.clear_session()
-        await session.add_items(ITEMS[2:3])  # type: ignore[arg-type]
+        await session.add_items(ITEMS[2:3])
         assert await session.get_items() == ITEMS[2:3]
         runtime.lifecycle.request(key_of(TALK), Transition.UNMASK, "a mistake", "ada")
         assert await session.get_items() == ITEMS[:3]
@@ -309,7 +309,7 @@ def test_an_append_is_done_when_its_caller_is_cancelled(runtime: Runtime, monkey
             return commit(*args)
 
         monkeypatch.setattr(runtime.transcripts, "commit", slow)
-        adding = asyncio.create_task(session.add_items(ITEMS[:1]))  # type: ignore[arg-type]
+        adding = asyncio.create_task(session.add_items(ITEMS[:1]))
         await asyncio.to_thread(began.wait, 10)
         adding.cancel()
         await asyncio.sleep(0.01)
@@ -327,7 +327,7 @@ def test_a_failure_behind_a_cancelled_caller_is_silent(runtime: Runtime) -> None
     async def story() -> None:
         complaints = list[Any]()
         asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
-        adding = asyncio.create_task(session_of(runtime).add_items([{"content": object()}]))  # type: ignore[list-item]
+        adding = asyncio.create_task(session_of(runtime).add_items([cast("Any", {"content": object()})]))
         await asyncio.sleep(0)
         adding.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -356,10 +356,7 @@ def test_two_hundred_runs_at_the_same_time(runtime: Runtime) -> None:
 
 def test_loops_share_a_session(runtime: Runtime) -> None:
     session = session_of(runtime)
-    threads = [
-        threading.Thread(target=lambda: asyncio.run(session.add_items(ITEMS[:1])))  # type: ignore[arg-type]
-        for _ in range(8)
-    ]
+    threads = [threading.Thread(target=lambda: asyncio.run(session.add_items(ITEMS[:1]))) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -371,7 +368,7 @@ def test_a_path_is_opened_and_closed(tmp_path: Path) -> None:
     async def story() -> None:
         for _ in range(2):
             session = MunimentSession("s", tmp_path / "store", subject="ada")
-            await session.add_items(ITEMS[:1])  # type: ignore[arg-type]
+            await session.add_items(ITEMS[:1])
             session.close()
             session.close()
             with pytest.raises(StoreClosed):
@@ -385,9 +382,9 @@ def test_a_path_is_opened_and_closed(tmp_path: Path) -> None:
 
 def test_a_runtime_of_the_host_stays_open(runtime: Runtime) -> None:
     session_of(runtime).close()
-    asyncio.run(session_of(runtime).add_items(ITEMS[:1]))  # type: ignore[arg-type]
+    asyncio.run(session_of(runtime).add_items(ITEMS[:1]))
 
 
 def test_what_is_no_json_is_refused(runtime: Runtime) -> None:
     with pytest.raises(InvalidInput):
-        asyncio.run(session_of(runtime).add_items([{"role": "user", "content": object()}]))  # type: ignore[list-item]
+        asyncio.run(session_of(runtime).add_items([cast("Any", {"role": "user", "content": object()})]))

@@ -15,7 +15,7 @@ a run that breaks off leaves what it saved.
 | reasoning, compaction | assistant: reasoning, also what the provider encrypted |
 | any `..._call` | assistant: a tool call, with its result where the provider ran it |
 | any `..._call_output` | tool: a tool call response |
-| any other | as `item_shapes` takes it apart |
+| any other | as `formats.parted_items` takes it apart |
 
 Items come back exactly as they were saved, unknown kinds too, but what was redacted or erased: `item_history` says how
 they look then, and how `pop_item` and `clear_session` are recorded. Nothing is ever deleted by them.
@@ -33,9 +33,9 @@ from msgspec.structs import replace
 
 from muniment.events.name_types import DEFAULT_CHANNEL, Channel, ConversationId, SubjectId, TurnId
 from muniment.events.turn import Protocol, Source, Turn
+from muniment.formats.responses_items import FIELDS_OF_ITEMS, words_of_item
 from muniment.host.item_history import ItemHistory
 from muniment.host.off_loop import AdaptedStore, off_loop
-from muniment.host.responses_items import FIELDS_OF_ITEMS, words_of_item
 from muniment.runtime.runtime import Runtime
 
 if TYPE_CHECKING:

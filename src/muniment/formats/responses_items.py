@@ -18,7 +18,7 @@ from muniment.events.message import (
     ToolCallResponsePart,
     UriPart,
 )
-from muniment.host.item_shapes import FIELDS_OF_FORM, Item, SpokenItem, words_by_role
+from muniment.formats.parted_items import FIELDS_OF_FORM, Item, SpokenItem, words_by_role
 
 FIELDS_OF_ITEMS = FIELDS_OF_FORM | {"environment", "execution", "namespace", "output_format", "quality", "size"}
 
@@ -32,7 +32,7 @@ IMAGE_CALL = "image_generation_call"
 
 
 def words_of_item(item: Item) -> SpokenItem:
-    """Return who says an item, and its parts. What is not named here becomes text parts (`item_shapes`)."""
+    """Return who says an item, and its parts. What is not named here becomes text parts (`formats.parted_items`)."""
     kind = item.get("type")
     kind = kind if isinstance(kind, str) else ""
     if kind in REASONING:
