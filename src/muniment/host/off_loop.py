@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable
+from contextvars import copy_context
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
@@ -18,9 +19,11 @@ T = TypeVar("T")
 async def off_loop(call: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     """Return what a blocking call returns; it runs in a worker thread, and the loop goes on.
 
-    When the caller is cancelled, the call is still made and finishes: an append is never half done, nor lost.
+    When the caller is cancelled, or the loop ends, the call is still made and finishes: an append is never half done,
+    nor lost. No task waits for it, because a loop that ends cancels its tasks.
     """
-    return await asyncio.shield(asyncio.ensure_future(asyncio.to_thread(functools.partial(call, *args, **named))))
+    called = functools.partial(copy_context().run, call, *args, **named)
+    return await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, called))
 
 
 class AdaptedStore:
