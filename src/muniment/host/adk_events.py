@@ -202,7 +202,7 @@ def _object_of(text: str) -> Item:
 
 def _is_base64(text: str) -> bool:
     try:
-        base64.b64decode(text, validate=True)
+        base64.b64decode(text, altchars=None if "+" in text or "/" in text else b"-_", validate=True)
     except (binascii.Error, ValueError):
         return False
     return True
