@@ -1,0 +1,357 @@
+"""An item of a framework as a message and a shape, and back again.
+
+An item is a JSON object: a message, a call, a result, in the form of its framework. Its words become the parts of one
+message, so that everything that holds for words holds for them. What is left is its shape: the item with a gap for each
+text, and for each gap the part that belongs into it. `parted` takes an item apart, `whole` puts it together, exactly as
+it was, or with what a view shows instead of its words. No word is kept twice.
+
+| in the item | becomes |
+|---|---|
+| what the adapter names as a part | that part, wherever the item has its text |
+| arguments of a call that are JSON in a text | the value, where its spelling can be restored |
+| a `data:` URL in base64 | a blob |
+| a short value of a known field (`FIELDS_OF_FORM`) of the item or of a typed object in it | stays in the shape |
+| any other text that is not blank | a text part |
+| numbers, names of members | stay in the shape |
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from muniment.errors import InvalidInput, NotCanonical
+from muniment.events.message import (
+    BlobPart,
+    Part,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCallPart,
+    ToolCallResponsePart,
+    UriPart,
+    is_blank,
+)
+from muniment.kernel.canonical import encode
+
+Item = dict[str, Any]
+Path = tuple[str | int, ...]
+
+FORM_LENGTH_MAX = 128  # code points of a value that stays in the shape
+FIELDS_OF_FORM = frozenset({
+    "author", "call_id", "created_at", "detail", "finish_reason", "format", "id", "index", "kind",
+    "mime_type", "media_type", "model", "model_name", "name", "object", "part_kind", "phase", "provider",
+    "provider_name", "role", "server_label", "status", "stop_reason", "timestamp", "tool_name", "type", "version",
+})  # fmt: skip
+TYPED = ("type", "role", "part_kind", "kind")
+PLAIN_BLOB = "application/octet-stream"
+
+ROLES: Mapping[str, Role] = {
+    "user": Role.USER,
+    "human": Role.USER,
+    "assistant": Role.ASSISTANT,
+    "ai": Role.ASSISTANT,
+    "model": Role.ASSISTANT,
+    "system": Role.SYSTEM,
+    "developer": Role.SYSTEM,
+    "tool": Role.TOOL,
+    "function": Role.TOOL,
+}
+
+
+class SpokenItem(NamedTuple):
+    """Who says an item, and what of it is a part; texts that are in no part become text parts of their own."""
+
+    role: Role
+    parts: Sequence[Part] = ()
+
+
+WordsOf = Callable[[Item], SpokenItem]
+
+
+class Spelling(IntEnum):
+    """How an item writes what a part holds."""
+
+    PLAIN = 0
+    BASE64 = 1
+    DATA_URL = 2
+    JSON_COMPACT = 3
+    JSON_SPACED = 4
+    JSON_COMPACT_ASCII = 5
+    JSON_SPACED_ASCII = 6
+    OBJECT = 7
+    LIST = 8
+
+
+# spelling -> the separators of members and values, and whether every other character is escaped
+JSON_SPELLINGS: Mapping[Spelling, tuple[tuple[str, str], bool]] = {
+    Spelling.JSON_COMPACT: ((",", ":"), False),
+    Spelling.JSON_SPACED: ((", ", ": "), False),
+    Spelling.JSON_COMPACT_ASCII: ((",", ":"), True),
+    Spelling.JSON_SPACED_ASCII: ((", ", ": "), True),
+}
+
+
+class Gap(NamedTuple):
+    """A place in an item whose value a part holds.
+
+    `order` has, for each object of a value that is spelled as JSON, the places of its members among the sorted names.
+    """
+
+    path: Path
+    part: int
+    spelling: Spelling = Spelling.PLAIN
+    order: Sequence[Sequence[int]] = ()
+
+
+class ItemShape(NamedTuple):
+    """What is left of an item without its words, the gaps where they were, and how many parts its message has."""
+
+    item: Item
+    gaps: Sequence[Gap]
+    parts: int
+
+
+class PartedItem(NamedTuple):
+    """An item as who says it, the parts of its message, its shape, and its size: characters of JSON."""
+
+    role: Role
+    parts: list[Part]
+    shape: ItemShape
+    size: int
+
+
+def words_by_role(item: Item) -> SpokenItem:
+    """Return who says an item by its `role` or `type`; a tool, where neither tells. All its texts become text parts."""
+    named = (item.get(field) for field in ("role", "type"))
+    return SpokenItem(next((ROLES[name] for name in named if isinstance(name, str) and name in ROLES), Role.TOOL))
+
+
+def parted(item: Mapping[str, Any], words_of: WordsOf, fields_of_form: frozenset[str] = FIELDS_OF_FORM) -> PartedItem:
+    """Take an item apart; raises `request.invalid` for what is no JSON object."""
+    copied, size = _copied(item)
+    role, given = words_of(copied)
+    shaping = _Shaping(given, fields_of_form)
+    formed = shaping.form(copied, (), typed=True)
+    if all(map(is_blank, shaping.parts)):  # a message has to say something
+        return PartedItem(Role.SYSTEM, [BlobPart(content=b"", mime_type=PLAIN_BLOB)], ItemShape(copied, (), 1), size)
+    return PartedItem(role, shaping.parts, ItemShape(formed, shaping.gaps, len(shaping.parts)), size)
+
+
+def whole(shape: ItemShape, parts: Sequence[Part | str]) -> Item:
+    """Return an item from its shape and its parts; a text in the place of a part says that this is withheld.
+
+    The item is made of `shape.item`, which is not to be used again.
+    """
+    item = shape.item
+    for gap in shape.gaps:
+        part = parts[gap.part]
+        _put(item, gap.path, _withheld(part, gap) if isinstance(part, str) else _spelled(part, gap))
+    return item
+
+
+def encode_shapes(shapes: Sequence[ItemShape]) -> bytes:
+    """Return the shapes of the items of a turn as JSON."""
+    return json.dumps(shapes, separators=(",", ":")).encode()
+
+
+def decode_shapes(data: bytes) -> list[ItemShape]:
+    """Return the shapes that `encode_shapes` wrote."""
+    return [
+        ItemShape(
+            item, [Gap(tuple(path), part, Spelling(spelling), order) for path, part, spelling, order in gaps], parts
+        )
+        for item, gaps, parts in json.loads(data)
+    ]
+
+
+# --- taking apart -----------------------------------------------------------------------------------------------------
+
+
+def _copied(item: Mapping[str, Any]) -> tuple[Item, int]:
+    """Return a copy that shares nothing with the item, and its size."""
+    try:
+        text = json.dumps(item, allow_nan=False)
+        copied = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        raise InvalidInput(at="item", problem="not_json") from None
+    if not isinstance(copied, dict):
+        raise InvalidInput(at="item", problem="not_json")
+    return copied, len(text)
+
+
+class _Shaping:
+    """Replaces the words of one item by gaps. A text that several parts have belongs to one after the other."""
+
+    def __init__(self, given: Sequence[Part], fields_of_form: frozenset[str]) -> None:
+        self.parts: list[Part] = []
+        self.gaps: list[Gap] = []
+        self._fields_of_form = fields_of_form
+        self._texts: defaultdict[str, list[Gap]] = defaultdict(list)
+        self._values: list[tuple[Any, Gap]] = []
+        for part in given:
+            self._add(part)
+
+    def _add(self, part: Part) -> None:
+        part, gaps = _known_by(part, len(self.parts))
+        self.parts.append(part)
+        for value, gap in gaps:
+            if isinstance(value, str):
+                self._texts[value].append(gap)
+            else:
+                self._values.append((value, gap))
+
+    def form(self, value: Any, path: Path, *, typed: bool = False) -> Any:
+        """Return a value with gaps (null) for the words in it; `typed`: it is the item, or says what it is."""
+        if isinstance(value, str):
+            return value if not value or value.isspace() else self._gap(path, self._of_text(value))
+        if isinstance(value, dict | list) and value:
+            for known, gap in self._values:
+                if known == value:
+                    return self._gap(path, gap)
+        if isinstance(value, list):
+            return [self.form(each, (*path, place)) for place, each in enumerate(value)]
+        if isinstance(value, dict):
+            typed = typed or any(isinstance(value.get(field), str) for field in TYPED)
+            return {
+                member: each if typed and self._is_form(member, each) else self.form(each, (*path, member))
+                for member, each in value.items()
+            }
+        return value
+
+    def _is_form(self, member: str, value: Any) -> bool:
+        if not isinstance(value, str) or len(value) > FORM_LENGTH_MAX or any(map(str.isspace, value)):
+            return False
+        return member in self._fields_of_form or member.endswith("_id")
+
+    def _of_text(self, text: str) -> Gap:
+        if text not in self._texts:
+            self._add(_blob_of_url(text) or TextPart(content=text))
+        known = self._texts[text]
+        return known.pop(0) if len(known) > 1 else known[0]
+
+    def _gap(self, path: Path, gap: Gap) -> None:
+        self.gaps.append(gap._replace(path=path))
+
+
+def _known_by(part: Part, place: int) -> tuple[Part, list[tuple[Any, Gap]]]:
+    """Return a part as it is kept, and the values by which it is found in an item."""
+    if isinstance(part, TextPart | ReasoningPart):
+        return part, [(part.content, Gap((), place))]
+    if isinstance(part, UriPart):
+        return part, [(part.uri, Gap((), place))]
+    if isinstance(part, ToolCallResponsePart):
+        return part, [(part.response, Gap((), place, _plain(part.response)))]
+    if isinstance(part, ToolCallPart):
+        text, gap = part.arguments, Gap((), place)
+        value, spelling, order = _parsed(text) if isinstance(text, str) else (text, _plain(text), ())
+        kept = ToolCallPart(name=part.name, id=part.id, arguments=value)
+        return kept, [(text, gap._replace(spelling=spelling, order=order))]
+    if isinstance(part, BlobPart):
+        text = base64.b64encode(part.content).decode()
+        url = f"data:{part.mime_type or ''};base64,{text}"
+        return part, [(text, Gap((), place, Spelling.BASE64)), (url, Gap((), place, Spelling.DATA_URL))]
+    return part, []
+
+
+def _parsed(text: str) -> tuple[Any, Spelling, Sequence[Sequence[int]]]:
+    """Return the value of a JSON object in a text and how to spell it again; the text itself for any other."""
+    try:
+        value = json.loads(text)
+        kept = json.loads(encode(value))  # as the store has it
+    except (ValueError, RecursionError, NotCanonical):
+        return text, Spelling.PLAIN, ()
+    if isinstance(value, dict):
+        order = [[sorted(each).index(name) for name in each] for each in _objects(value)]
+        for spelling in JSON_SPELLINGS:
+            if _json(kept, spelling, order) == text:
+                return kept, spelling, order
+    return text, Spelling.PLAIN, ()
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield the objects in a value: each before those in it, and these in the order of the sorted names."""
+    if isinstance(value, dict):
+        yield value
+        for name in sorted(value):
+            yield from _objects(value[name])
+    elif isinstance(value, list):
+        for each in value:
+            yield from _objects(each)
+
+
+def _blob_of_url(text: str) -> BlobPart | None:
+    """Return the content of a `data:` URL that can be written again from it."""
+    head, marked, body = text.partition(";base64,")
+    if not marked or not head.startswith("data:"):
+        return None
+    try:
+        content = base64.b64decode(body, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    if base64.b64encode(content).decode() != body:
+        return None
+    return BlobPart(content=content, mime_type=head[len("data:") :])
+
+
+# --- putting together -------------------------------------------------------------------------------------------------
+
+
+def _put(item: Item, path: Path, value: Any) -> None:
+    inside: Any = item
+    for step in path[:-1]:
+        inside = inside[step]
+    inside[path[-1]] = value
+
+
+def _spelled(part: Part, gap: Gap) -> Any:
+    if isinstance(part, BlobPart):
+        text = base64.b64encode(part.content).decode()
+        return text if gap.spelling is Spelling.BASE64 else f"data:{part.mime_type or ''};base64,{text}"
+    if isinstance(part, TextPart | ReasoningPart):
+        return part.content
+    if isinstance(part, UriPart):
+        return part.uri
+    if isinstance(part, ToolCallPart):
+        spelled = gap.spelling in JSON_SPELLINGS
+        return _json(part.arguments, gap.spelling, gap.order) if spelled else part.arguments
+    assert isinstance(part, ToolCallResponsePart), "no other part has a gap"
+    return part.response
+
+
+def _withheld(marker: str, gap: Gap) -> Any:
+    """Return what says that a part is withheld, of the type that the item has there; a list is empty."""
+    if gap.spelling is Spelling.LIST:
+        return []
+    if gap.spelling is Spelling.OBJECT:
+        return {"withheld": marker}
+    return json.dumps({"withheld": marker}) if gap.spelling in JSON_SPELLINGS else marker
+
+
+def _plain(value: Any) -> Spelling:
+    return Spelling.OBJECT if isinstance(value, dict) else Spelling.LIST if isinstance(value, list) else Spelling.PLAIN
+
+
+def _json(value: Any, spelling: Spelling, order: Sequence[Sequence[int]]) -> str:
+    separators, ascii_only = JSON_SPELLINGS[spelling]
+    orders = iter(order)
+    return json.dumps(_ordered(value, orders), separators=separators, ensure_ascii=ascii_only)
+
+
+def _ordered(value: Any, orders: Iterator[Sequence[int]]) -> Any:
+    """Return a value with the members of its objects in a recorded order; sorted by name where they have changed."""
+    if isinstance(value, list):
+        return [_ordered(each, orders) for each in value]
+    if not isinstance(value, dict):
+        return value
+    names = sorted(value)
+    places = next(orders, ())
+    members = {name: _ordered(value[name], orders) for name in names}
+    if sorted(places) != list(range(len(names))):
+        return members
+    return {names[place]: members[names[place]] for place in places}

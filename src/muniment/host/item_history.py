@@ -1,0 +1,252 @@
+"""A history of items in one conversation: what adapters of frameworks with lists of messages are made of.
+
+What is appended at once is one turn. Each item is a message of it (`formats.parted_items`), in the order of the items;
+behind them one more message has the shapes of all of them, for the owner alone: no other view shows it. A turn without
+shapes, as one that came another way, has no items.
+
+Items are read as a model may see them: they show what the view `model_context` shows, with a marker such as
+`[redacted: legal]` in the place of what was redacted, detected or erased. What this view withholds of every turn, as
+reasoning, is there: a framework needs its items whole. So a history takes the right to read as `raw_owner`.
+
+Nothing is ever deleted here, history is never rewritten:
+
+| request | recorded as |
+|---|---|
+| `clear` | `turn.lifecycle` (mask): the turns that the conversation has now are shown by no view |
+| `pop` of the only item of a turn | the same, of that turn |
+| `pop` of one of several items | `turn.redacted` of its message (reason `other`), for every view but that of the owner;
+of an item that the owner alone is shown (reasoning), for every view |
+
+So an item whose message is redacted as a whole for the reason `other` is not in the history; redacted for any other
+reason it comes with markers. `Runtime.lifecycle.erase` destroys what was popped or cleared.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from muniment.errors import UnknownConversation
+from muniment.events.changes import RedactionReason, Transition
+from muniment.events.identity import ConversationKey, TurnId
+from muniment.events.message import BlobPart, Part
+from muniment.events.turn import Turn
+from muniment.formats.parted_items import (
+    FIELDS_OF_FORM,
+    Item,
+    PartedItem,
+    WordsOf,
+    decode_shapes,
+    parted,
+    whole,
+    words_by_role,
+)
+from muniment.formats.turn_items import SHAPES_TYPE, batches_of_items, messages_of_items
+from muniment.governance.slices import RedactionItem, SliceMessage, SliceTurn
+from muniment.governance.views import Reason, View
+from muniment.kernel.sources import EntropyIds, IdSource, SystemEntropy
+from muniment.operations.lifecycle.report import LifecycleReport
+from muniment.operations.transcripts.commit import CommitReceipt
+from muniment.operations.transcripts.redact import Passage
+from muniment.operations.transcripts.timeline import Anchor, AnchorKind
+from muniment.runtime.runtime import Runtime
+
+PAGE_TURNS_MAX = 100
+RANDOM_IDS: IdSource = EntropyIds(SystemEntropy())
+POPPED = RedactionReason.OTHER
+POPPED_FROM: list[View] = [view for view in View if view is not View.RAW_OWNER]
+
+
+class PlacedItem(NamedTuple):
+    """An item, where it is (its turn, and the place of its message there), and the views that popping takes it from."""
+
+    item: Item
+    turn: TurnId
+    place: int
+    popped_from: list[View]
+
+
+class ItemHistory:
+    """The items of one conversation. Thread-safe; any number of histories may share a conversation.
+
+    `turn` is what turns are made like: subject, conversation, channel, actor, source; its id and messages are not
+    used. `words_of` tells what an item says, `fields_of_form` are the fields whose short values are no words
+    (`formats.parted_items`). `requester` is who pops and clears, `ids` where ids of turns come from.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        turn: Turn,
+        *,
+        words_of: WordsOf = words_by_role,
+        fields_of_form: frozenset[str] = FIELDS_OF_FORM,
+        requester: str = "host",
+        ids: IdSource = RANDOM_IDS,
+    ) -> None:
+        self._runtime = runtime
+        self._turn = turn
+        self._words_of = words_of
+        self._fields_of_form = fields_of_form
+        self._requester = requester
+        self._ids = ids
+        self.key = ConversationKey(conversation=turn.conversation or turn.chat or "", channel=turn.channel)
+
+    def append(
+        self, items: Sequence[Mapping[str, Any]], *, turn_id: str | None = None, like: Turn | None = None
+    ) -> list[CommitReceipt]:
+        """Append items as one turn, durably; many or large ones become several turns, all of them or none.
+
+        Equal items are appended again, unless `turn_id` is the id of a turn: then a repeat appends nothing, and other
+        items under the same id raise `transcript.turn_conflict`. `like` is used instead of the turn of the history.
+        Without items nothing is appended. Raises `request.invalid`, `request.limit_exceeded`.
+        """
+        turns = list(turns_of_items(self._parted(items), turn_id or self._ids.new_id(), like or self._turn))
+        if len(turns) > 1:
+            return self._runtime.transcripts.commit_many(turns).receipts
+        return [self._runtime.transcripts.commit(turn) for turn in turns]
+
+    def newest(self, n: int | None = None) -> list[Item]:
+        """Return the newest `n` items, or all, oldest first; reads no more turns than it has to."""
+        if n is not None and n <= 0:
+            return []
+        items = [shown.item for shown in islice(self._backwards(n), n)]
+        return items[::-1]
+
+    def pop(self) -> Item | None:
+        """Take the newest item out of the history and return it; None when there is none. See the module for how."""
+        while True:
+            newest = list(islice(self._backwards(2), 2))
+            if not newest:
+                return None
+            popped = newest[0]
+            is_last = len(newest) == 1 or newest[1].turn != popped.turn
+            if self._taken(popped, whole_turn=is_last):
+                return popped.item
+
+    def clear(self) -> LifecycleReport:
+        """Mask all turns that the conversation has now; what is appended later is shown. A repeat changes nothing."""
+        return self._runtime.lifecycle.request(self.key, Transition.MASK, "cleared by the host", self._requester)
+
+    # --- writing ------------------------------------------------------------------------------------------------------
+
+    def _parted(self, items: Sequence[Mapping[str, Any]]) -> Iterator[PartedItem]:
+        return (parted(item, self._words_of, self._fields_of_form) for item in items)
+
+    def _taken(self, popped: PlacedItem, *, whole_turn: bool) -> bool:
+        """Return whether the item was still there to be taken."""
+        if whole_turn:
+            reason = "popped by the host"
+            return self._runtime.lifecycle.request(
+                self.key, Transition.MASK, reason, self._requester, turn=popped.turn
+            ).changed
+        passage = Passage(turn=popped.turn, message=popped.place)
+        return self._runtime.transcripts.redact(self.key, passage, popped.popped_from, POPPED, self._requester).changed
+
+    # --- reading ------------------------------------------------------------------------------------------------------
+
+    def _backwards(self, wanted: int | None) -> Iterator[PlacedItem]:
+        """Yield items, newest first."""
+        anchor: Anchor | None = Anchor()
+        size = PAGE_TURNS_MAX if wanted is None else min(wanted, PAGE_TURNS_MAX)
+        while anchor is not None:
+            owned = self._page(anchor, View.RAW_OWNER, size)
+            shown = self._page(anchor, View.MODEL_CONTEXT, size)
+            sequences = owned.turns.keys() & shown.turns.keys()
+            if not sequences:
+                # nothing is left, or so much was committed between the two that they have no turn in common
+                anchor = anchor if owned.turns and shown.turns else None
+                continue
+            # what was committed meanwhile is left out, and so is a turn that is not listed any more
+            oldest = max(min(owned.turns), min(shown.turns))
+            for sequence in sorted(sequences, reverse=True):
+                yield from _items_of(owned, shown, sequence)
+            has_older = owned.has_older or min(owned.turns) < oldest
+            anchor = Anchor(at=AnchorKind.BEFORE, sequence=oldest) if has_older else None
+
+    def _page(self, anchor: Anchor, view: View, size: int) -> _SeenPage:
+        try:
+            page = self._runtime.transcripts.timeline(self.key, anchor, view, size)
+        except UnknownConversation:
+            return _SeenPage()
+        return _SeenPage(page.turns, page.items, has_older=page.has_older)
+
+
+def turns_of_items(items: Iterable[PartedItem], turn_id: str, like: Turn) -> Iterator[Turn]:
+    """Yield turns that have items, made like a turn: one, or more where one cannot have them all.
+
+    The first has the id that is given, the others have it with a number, from 2 on.
+    """
+    for number, batch in enumerate(batches_of_items(items), start=1):
+        named = TurnId(turn_id if number == 1 else f"{turn_id}.{number}")
+        yield replace(like, turn=named, messages=messages_of_items(batch))
+
+
+class _SeenPage:
+    """The messages of a page as a view shows them."""
+
+    def __init__(
+        self, turns: Iterable[SliceTurn] = (), items: Iterable[RedactionItem] = (), *, has_older: bool = False
+    ) -> None:
+        self.has_older = has_older
+        self.turns = {turn.sequence: turn for turn in turns}
+        self._whole: dict[str, RedactionItem] = {}
+        self._parts: defaultdict[str, dict[int, RedactionItem]] = defaultdict(dict)
+        for item in items:
+            if item.message is not None and item.start is None and item.attribute is None:
+                if item.part is None:
+                    self._whole[item.message] = item
+                else:
+                    self._parts[item.message][item.part] = item
+
+    def parts(self, message: SliceMessage, count: int) -> list[Part | RedactionItem | None]:
+        """Return so many parts of a message, each as it is shown or what withholds it; None where that is not said."""
+        if message.redacted:
+            return [self._whole.get(message.id)] * count
+        withheld = self._parts.get(message.id, {})
+        if len(message.parts) + len(withheld) != count:  # a profile leaves out items
+            return [None] * count
+        shown = iter(message.parts)
+        return [withheld.get(place) or next(shown) for place in range(count)]
+
+
+def _items_of(owned: _SeenPage, shown: _SeenPage, sequence: int) -> Iterator[PlacedItem]:
+    """Yield the items of a turn, newest first."""
+    turn = owned.turns[sequence]
+    if not turn.messages or not turn.messages[-1].parts:
+        return
+    last = turn.messages[-1].parts[0]
+    if not isinstance(last, BlobPart) or last.mime_type != SHAPES_TYPE:
+        return
+    shapes = decode_shapes(last.content)
+    for place in range(len(shapes) - 1, -1, -1):
+        shape = shapes[place]
+        of_owner = owned.parts(turn.messages[place], shape.parts)
+        of_model = shown.parts(shown.turns[sequence].messages[place], shape.parts)
+        decided = [seen for seen in of_model if not _is_policy(seen)]
+        if all(map(_is_popped, decided or of_owner)):
+            continue
+        parts = [own if _is_policy(seen) else seen for own, seen in zip(of_owner, of_model, strict=True)]
+        item = whole(shape, [_marker(part) for part in parts])
+        yield PlacedItem(item, TurnId(turn.turn), place, POPPED_FROM if decided else [View.RAW_OWNER])
+
+
+def _is_policy(seen: Part | RedactionItem | None) -> bool:
+    return isinstance(seen, RedactionItem) and seen.reason is Reason.VIEW_POLICY
+
+
+def _is_popped(seen: Part | RedactionItem | None) -> bool:
+    return isinstance(seen, RedactionItem) and POPPED in seen.causes
+
+
+def _marker(part: Part | RedactionItem | None) -> Part | str:
+    """Return a part, or what an item shows instead of one that is withheld."""
+    if part is None:
+        return f"[{Reason.REDACTED}]"
+    if isinstance(part, RedactionItem):
+        return f"[{part.reason}: {', '.join(part.causes)}]" if part.causes else f"[{part.reason}]"
+    return part
