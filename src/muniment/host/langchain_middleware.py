@@ -61,10 +61,11 @@ def thread_of(runtime: GraphRuntime[Any]) -> str | None:
 class EvidenceMiddleware(AgentMiddleware[EvidenceState, Any, Any]):
     """Commits the runs of an agent and recalls for them. Put it first among the middlewares.
 
-    `store` is a runtime, or a path that is opened (`evidence.close` closes it). `subject` is who the conversation is with, or tells it of the runtime of a run, as from its context. `conversation`
-    tells the conversation, by default the thread. With `recall_tokens` above 0, what memory has on the newest message
-    of the user comes before the messages of each prompt, in a block of at most so many tokens; it is in no state and
-    in no turn. Failures of the store are counted (`evidence.failures`), logged, and stop no run unless `fail_closed`.
+    `store` is a runtime, or a path that is opened (`evidence.close` closes it). `subject` is who the conversation is
+    with, or tells it of the runtime of a run, as from its context. `conversation` tells the conversation, by default
+    the thread. With `recall_tokens` above 0, what memory has on the newest message of the user comes before the
+    messages of each prompt, in a block of at most so many tokens; it is in no state and in no turn. Failures of the
+    store are counted (`evidence.failures`), logged, and stop no run unless `fail_closed`.
     """
 
     state_schema = EvidenceState
