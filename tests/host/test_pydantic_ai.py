@@ -290,9 +290,9 @@ def test_a_commit_that_has_begun_ends_when_its_run_is_cancelled(store: Runtime) 
         running = asyncio.create_task(agent.run("one", conversation_id="lamp"))
         _ = await asyncio.to_thread(begun.wait, 30)
         _ = running.cancel()
+        go_on.set()
         with pytest.raises(asyncio.CancelledError):
             _ = await running
-        go_on.set()
 
     asyncio.run(cancel())
     assert roles(store) == [["user", "assistant"]]
