@@ -6,9 +6,9 @@
 
 | in ADK | in the store |
 |---|---|
-| the memory of a user | the conversation `USER` of the channel `adk-memory:APP` |
+| the memory of a user | the conversation `APP/USER` of the channel `adk-memory` |
 | an event of a session that is added, a memory | a turn of it; a repeat adds nothing |
-| a search | `transcripts.search` there, as the view `model_context` shows it: by words and, with an embedder, by meaning |
+| a search | `transcripts.search` there, through `model_context`: by words and, with an embedder, by meaning |
 | a memory that is deleted | an erased turn; its event does not come back when its session is added again |
 
 A memory is a copy that outlives its session, as in every memory service of ADK. So a redaction of the session does not
@@ -33,8 +33,9 @@ from google.adk.sessions.session import Session
 from muniment.errors import TurnConflict, UnknownConversation, UnknownPlace
 from muniment.events.changes import Transition
 from muniment.events.turn import Turn
+from muniment.formats.adk_items import EVENT
 from muniment.governance.views import View
-from muniment.host.adk_events import EVENT, event_of_json
+from muniment.host.adk_events import event_of_json
 from muniment.host.adk_places import memory_like, memory_turn
 from muniment.host.item_history import ItemHistory
 from muniment.host.off_loop import AdaptedStore, off_loop

@@ -6,12 +6,11 @@
 
 | in ADK | in the store |
 |---|---|
-| an app | the channels `adk:APP` (sessions) and `adk-state:APP` (state that sessions share) |
 | a user | the subject USER |
-| a session | the conversation `USER/SESSION` of the first channel |
-| an event | a turn of it, durable when `append_event` returns; those of one invocation have its id as `source.request_id` |
+| a session | the conversation `APP/USER/SESSION` of the channel `adk` |
+| an event | a turn of it, durable when `append_event` returns; `source.request_id` is its invocation |
 | state of the session | what its events have set: each value is kept where it was set, once |
-| `app:` and `user:` state | the conversations `app` and `user/USER` of the second channel, a turn for each change |
+| `app:` and `user:` state | the conversations `APP` and `APP/USER` of that channel, a turn for each change |
 | `temp:` state, partial events | nothing |
 
 Events come back exactly as they were appended, or with a marker such as `[redacted: legal]` in the place of what the
@@ -44,16 +43,16 @@ from google.adk.sessions.session import Session
 
 from muniment.errors import CursorStale, UnknownConversation
 from muniment.events.changes import Transition
+from muniment.formats.adk_items import CREATED, DELETED, EVENT, UPDATED
+from muniment.formats.parted_items import Item
 from muniment.governance.listing import LifecycleFilter
-from muniment.host.adk_events import EVENT, event_of_json
+from muniment.host.adk_events import event_of_json
 from muniment.host.adk_places import (
-    CREATED,
-    DELETED,
+    CHANNEL,
     PREFIXES,
     SessionName,
     StateChange,
     app_history,
-    channel_of,
     checked,
     created_turn,
     deleted_turn,
@@ -63,7 +62,6 @@ from muniment.host.adk_places import (
     shared_turn,
     user_history,
 )
-from muniment.host.item_shapes import Item
 from muniment.host.keyed_history import NOTHING, HistoryHead, HistoryMoved, KeyedHistory, NumberedWrite, write_all
 from muniment.host.off_loop import AdaptedStore, off_loop
 from muniment.operations.conversations.listed import ConversationFilter
@@ -211,10 +209,12 @@ class MunimentSessionService(BaseSessionService):
                 if DELETED in item:
                     return None
                 head = history.head_at(number, item)
-                updated = item[EVENT]["timestamp"] if EVENT in item else item[CREATED]
+                updated = _updated_s(item)
             known[number] = item
-            if EVENT not in item or len(events) == wanted:
+            if CREATED in item or len(events) == wanted:
                 break
+            if EVENT not in item:  # state that was imported
+                continue
             event = event_of_json(item[EVENT])
             if after and event.timestamp < after:
                 break
@@ -243,7 +243,7 @@ class MunimentSessionService(BaseSessionService):
             try:
                 while True:
                     page = self._runtime.conversations.list_(
-                        channel_of(app), LifecycleFilter.ACTIVE, PAGE_CONVERSATIONS, cursor, only
+                        CHANNEL, LifecycleFilter.ACTIVE, PAGE_CONVERSATIONS, cursor, only
                     )
                     found += [entry.conversation for entry in page.conversations]
                     cursor = page.next_cursor
@@ -251,8 +251,8 @@ class MunimentSessionService(BaseSessionService):
                         break
             except CursorStale:
                 continue
-            names = (SessionName.of_conversation(app, conversation) for conversation in found)
-            return [name for name in names if name is not None and user in (None, name.user)]
+            names = map(SessionName.of_conversation, found)
+            return [name for name in names if name is not None and name.app == app and user in {None, name.user}]
 
     def _delete(self, name: SessionName) -> None:
         history = session_history(self._runtime, name)
@@ -287,7 +287,7 @@ class MunimentSessionService(BaseSessionService):
         head = history.head()
         if marker is None and head is not NOTHING and DELETED not in head.item:  # a session that the host has made
             newest = head.item.get(EVENT)
-            updated: float = head.item[CREATED] if newest is None else newest["timestamp"]
+            updated = _updated_s(head.item)
             same = (
                 not session.events if newest is None else bool(session.events) and session.events[-1].id == newest["id"]
             )
@@ -336,6 +336,12 @@ class MunimentSessionService(BaseSessionService):
         )
         session._storage_update_marker = str(stored.head.number)  # noqa: SLF001 - ADK has it for this
         return session
+
+
+def _updated_s(item: Item) -> float:
+    """Return when a session whose newest turn has this item was updated."""
+    updated: float = item[EVENT]["timestamp"] if EVENT in item else item.get(UPDATED) or item[CREATED]
+    return updated
 
 
 def _values_of(history: KeyedHistory) -> dict[str, Any]:
