@@ -78,6 +78,11 @@ def session_of(conversation: str) -> tuple[str, str, str] | None:
     return (unquote(names[0]), unquote(names[1]), names[2]) if len(names) == 3 else None
 
 
+def state_of_session(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a state is kept with the session: the keys without a prefix of ADK."""
+    return {key: value for key, value in state.items() if not key.startswith(("app:", "user:", "temp:"))}
+
+
 def event_messages(parted: PartedItem, at_s: float, author: str | None = None) -> list[Message]:
     """Return the messages of the turn of an item. One that says nothing is shown to the owner alone."""
     ms = int(at_s * 1000)
