@@ -21,6 +21,7 @@ from muniment import Runtime
 from muniment.errors import FileUnavailable
 from muniment.formats.reading.import_format import Format
 from muniment.host.adk_sessions import MunimentSessionService
+from muniment.operations.importing.import_report import ImportReport
 
 
 @pytest.fixture
@@ -80,11 +81,9 @@ async def all_of(service: BaseSessionService) -> list[Session]:
     return [session for session in read if session is not None]
 
 
-def imported(runtime: Runtime, path: Path) -> dict[str, int]:
-    """Import a database; return what became of its turns."""
-    report = runtime.spaces.import_([path], "adk", Format.AUTO, "adk")
-    assert report.format is Format.ADK
-    return report.turns
+def imported(runtime: Runtime, path: Path) -> ImportReport:
+    """Import a database; return the report."""
+    return runtime.spaces.import_([path], channel="adk")
 
 
 @WRITERS
@@ -97,7 +96,9 @@ def test_a_session_goes_on_where_it_was(runtime: Runtime, tmp_path: Path, writer
         for first in (0, 3):
             async with writing(writer, path) as theirs:
                 await fill(theirs, first)
-            imported(runtime, path)
+            report = imported(runtime, path)
+            assert report.complete
+            assert report.format is Format.ADK
             async with writing(writer, path) as theirs:
                 before, after = await all_of(theirs), await all_of(ours)
             assert len(after) == 2
@@ -106,8 +107,8 @@ def test_a_session_goes_on_where_it_was(runtime: Runtime, tmp_path: Path, writer
                 assert other.state == one.state
                 assert other.last_update_time == pytest.approx(one.last_update_time, abs=1e-3)
             again = imported(runtime, path)
-            assert again["committed"] == 0
-            assert again["already_there"] > 0
+            assert again.turns_committed == 0
+            assert again.turns_already_there == again.lines_read
         session = after[0]
         await ours.append_event(session, said("on", n=99))
         stored = (await all_of(ours))[0]
@@ -122,8 +123,8 @@ def test_a_row_that_is_no_event_is_named(runtime: Runtime, tmp_path: Path) -> No
     run(fill(of_sqlite(path), 0))
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE events SET event_data = '{' WHERE rowid = 2")
-    report = runtime.spaces.import_([path], "adk", Format.ADK, "adk")
-    assert [(refused.line, refused.problem) for refused in report.refused] == [(2, "not_json")]
+    report = imported(runtime, path)
+    assert [(line.line, line.problem) for line in report.refused_lines] == [(2, "not_json")]
     sessions = run(all_of(MunimentSessionService(runtime)))
     assert sorted(len(session.events) for session in sessions) == [2, 3]
 
@@ -138,4 +139,4 @@ def test_events_as_pickles_are_not_read(runtime: Runtime, tmp_path: Path) -> Non
         connection.execute("CREATE TABLE user_states (app_name, user_id, state, update_time)")
         connection.execute("INSERT INTO sessions VALUES ('shop', 'ada', 's', '{}', 0, 0)")
     with pytest.raises(FileUnavailable, match="database"):
-        runtime.spaces.import_([path], "adk", Format.ADK, "adk")
+        imported(runtime, path)
