@@ -27,7 +27,8 @@ def runtime() -> Iterator[Runtime]:
 
 async def found(service: MunimentMemoryService, query: str, user: str = USER, app: str = APP) -> list[MemoryEntry]:
     """Search."""
-    return (await service.search_memory(app_name=app, user_id=user, query=query)).memories
+    entries: list[MemoryEntry] = (await service.search_memory(app_name=app, user_id=user, query=query)).memories
+    return entries
 
 
 def words(entries: list[MemoryEntry]) -> list[str | None]:

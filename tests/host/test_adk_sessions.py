@@ -381,9 +381,8 @@ class TestManyWriters:
                 service = MunimentSessionService(runtime)
                 session = await begun(service, f"s{number}")
                 for step in range(5):
-                    await service.append_event(
-                        session, said("x", **{f"user__{number}_{step}": step, f"app__{number}_{step}": step})
-                    )
+                    changed: dict[str, Any] = {f"{scope}__{number}_{step}": step for scope in ("user", "app")}
+                    await service.append_event(session, said("x", **changed))
 
             run(play())
 
@@ -469,7 +468,7 @@ class TestRunner:
             assert stored.state == {"answer": "There are four lamps."}
             runner = runner_of(service, [types.Part(text="Four.")], stock)
             await ask(runner, "s", "Again?")
-            model = runner.agent.model  # type: ignore[union-attr]
+            model = runner.agent.model
             assert "There are four lamps." in model.asked[0]
             assert len(texts(await read(service, session))) == 6
 

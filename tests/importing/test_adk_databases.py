@@ -55,7 +55,7 @@ async def writing(writer: Writer, path: Path) -> AsyncIterator[BaseSessionServic
     try:
         yield service
     finally:
-        await service.close()  # type: ignore[attr-defined]
+        await service.close()
 
 
 async def fill(service: BaseSessionService, first: int) -> None:
@@ -92,7 +92,7 @@ def test_a_session_goes_on_where_it_was(runtime: Runtime, tmp_path: Path, writer
     path = tmp_path / "adk.db"
 
     async def play() -> None:
-        ours = MunimentSessionService(runtime)
+        ours, after = MunimentSessionService(runtime), list[Session]()
         for first in (0, 3):
             async with writing(writer, path) as theirs:
                 await fill(theirs, first)

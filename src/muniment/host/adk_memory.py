@@ -180,7 +180,8 @@ def _with_metadata(event: Event, metadata: Mapping[str, object] | None) -> Event
 
 def _seconds(moment: str | None) -> float:
     """Return the time of a memory in seconds; now, where it is none that can be read."""
+    now: float = platform_time.get_time()
     try:
-        return platform_time.get_time() if moment is None else datetime.fromisoformat(moment).timestamp()
+        return now if moment is None else datetime.fromisoformat(moment).timestamp()
     except ValueError:
-        return platform_time.get_time()
+        return now

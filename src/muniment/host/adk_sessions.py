@@ -348,8 +348,12 @@ def _values_of(history: KeyedHistory) -> dict[str, Any]:
     return history.values(history.head(), {})
 
 
-def _behind(name: SessionName, head: HistoryHead) -> Exception:
+def _behind(name: SessionName, head: HistoryHead) -> ValueError:
     """Return the error of who appends to a session that has got this head."""
     if head is NOTHING or DELETED in head.item:
-        return SessionNotFoundError(f"Session {name.session} not found.")
-    return StaleSessionError("The session has a newer event in the store: read it again before you append to it.")
+        missing: ValueError = SessionNotFoundError(f"Session {name.session} not found.")
+        return missing
+    stale: ValueError = StaleSessionError(
+        "The session has a newer event in the store: read it before you append to it."
+    )
+    return stale
