@@ -70,10 +70,10 @@ async def _next(pieces: AsyncGenerator[bytes, None]) -> bytes | None:
 @contextlib.contextmanager
 def _patiently() -> Iterator[anyio.CancelScope]:
     """Wait in a block for the next piece of a body; whoever has it moves the deadline on."""
-    try:
-        with anyio.fail_after(PIECE_S) as scope:
+    with anyio.CancelScope(deadline=anyio.current_time() + PIECE_S) as scope:
+        try:
             yield scope
-    except TimeoutError:
-        raise InvalidInput(at="body", problem="too_slow") from None
-    except ClientDisconnect:
-        raise InvalidInput(at="body", problem="cut_short") from None
+        except ClientDisconnect:
+            raise InvalidInput(at="body", problem="cut_short") from None
+    if scope.cancelled_caught:
+        raise InvalidInput(at="body", problem="too_slow")

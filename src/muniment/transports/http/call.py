@@ -147,7 +147,7 @@ async def answered(request: Request, operation: Operation, callers: Callers, dow
 
 async def json_body(request: Request, limit: int = BODY_BYTES_MAX) -> bytes:
     """Return a body that is JSON, or an empty object for none; raises `request.invalid`, `request.limit_exceeded`."""
-    if request.query_params:
+    if request.scope["query_string"]:
         raise InvalidInput(at="query", problem="not_expected")
     body = await whole_body(request, limit)
     kind = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
@@ -170,14 +170,17 @@ def _performed(
 
 
 def _response(request: Request, operation: Operation, answer: KeyedReport) -> Response:
-    response = as_document(request, operation, answer.report) or Response(answer.report, media_type=JSON)
+    response = as_document(request, operation, answer.report)
     headers = {"Cache-Control": "no-store"}
     if operation.effect is Effect.READ and request.method == "GET":
-        tag = f'"{b64url(sha256(bytes(response.body))[:ETAG_BYTES])}"'
+        body = answer.report if response is None else bytes(response.body)
+        tag = f'"{b64url(sha256(body)[:ETAG_BYTES])}"'
         headers = {"Cache-Control": "private, no-cache", "ETag": tag, "Vary": "Authorization, Accept"}
         if request.headers.get("if-none-match") == tag:
             return Response(status_code=304, headers=headers)
     if answer.is_repeated:
         headers["Idempotent-Replayed"] = "true"
+    if response is None:
+        return Response(answer.report, headers=headers, media_type=JSON)
     response.headers.update(headers)
     return response
