@@ -191,4 +191,5 @@ def _tell(seen: SeenRequest, request_id: str) -> None:
         "ms": round(seen.seconds * 1000, 1),
         "client": seen.client,
     }
-    _log.info("%s", msgspec.json.encode(line).decode())
+    text = msgspec.json.encode(line).decode()
+    _log.handle(logging.LogRecord(_log.name, logging.INFO, __file__, 0, text, None, None))  # looks for no caller
