@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,58 @@ def test_what_another_process_does_to_a_key_counts_at_once(lasting: FileWorld, t
     with pytest.raises(NotAuthenticated):
         here.client_of(other)
     elsewhere.close()
+
+
+def test_what_is_known_at_once_of_a_key_is_never_what_it_once_opened(lasting: FileWorld, tmp_path: Path) -> None:
+    """An event loop asks for it and waits for nobody; None sends it to `client_of`."""
+    here, elsewhere = lasting.runtime, sqlite_world(tmp_path).runtime
+    clients = here.clients
+    key = clients.create("desk").key
+    assert here.client_at_once(key) is None, "nobody has asked yet"
+    changes: list[Callable[[], object]] = [
+        list,
+        lambda: elsewhere.clients.create("other"),
+        lambda: clients.rotate("desk", overlap_ms=HOUR_MS),
+        lambda: elsewhere.clients.revoke("other"),
+    ]
+    for change in changes:
+        change()
+        assert here.client_at_once(key) is None
+        here.client_of(key)  # notes the use
+        known = here.client_of(key)
+        assert here.client_at_once(key) == here.client_at_once(key) == known
+    elsewhere.clients.rotate("desk")
+    assert here.client_at_once(key) is None
+    with pytest.raises(NotAuthenticated):
+        here.client_of(key)
+    elsewhere.close()
+
+
+def test_nothing_is_known_at_once_of_a_key_that_expired_or_is_none(world: World) -> None:
+    clients = world.runtime.clients
+    clients.create("clock")
+    now_ms = clients.list_().clients[0].created_ms
+    brief = clients.create("brief", until_ms=now_ms + 30_000).key  # every reading of this clock is a second later
+    for _ in range(2):
+        world.runtime.client_of(brief)
+    assert world.runtime.client_at_once(brief) is not None
+    known = [world.runtime.client_at_once(brief) for _ in range(30)]
+    assert known[-1] is None
+    assert not any(known[known.index(None) :])
+    assert not any(
+        map(world.runtime.client_at_once, ("", "no key", brief[:-1], brief.swapcase(), "\ud800" * len(brief)))
+    )
+
+
+def test_what_is_known_at_once_does_not_wait_for_whoever_writes(lasting: FileWorld) -> None:
+    runtime = lasting.runtime
+    key = runtime.clients.create("desk").key
+    for _ in range(2):
+        runtime.client_of(key)
+    file = runtime._session.store.records._file
+    with ThreadPoolExecutor(1) as pool, file._lock:
+        assert pool.submit(runtime.client_at_once, key).result(timeout=10) is None
+    assert runtime.client_at_once(key) is not None
 
 
 def test_a_name_stands_for_a_client_of_this_space_while_a_key_of_it_is_in_force(world: World) -> None:

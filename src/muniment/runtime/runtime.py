@@ -128,6 +128,16 @@ class Runtime(NeverPickled):
         self._session.store.require_open()
         return Clients(self._session.store).authenticated(key)
 
+    def client_at_once(self, key: str) -> Client | None:
+        """Return what `client_of` would, where that and `as_client` need no disk and no lock of others; else None.
+
+        For who may not wait, as an event loop. None says nothing of the key: ask `client_of`.
+        """
+        store = self._session.store
+        store.require_open()
+        client = Clients(store).at_once(key)
+        return client if client is not None and store.is_open(client.space) else None
+
     def client_named(self, name: str) -> Client:
         """Return a client of this space whose keys are in force; raises `access.not_authenticated` for any other name.
 

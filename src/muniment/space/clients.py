@@ -50,6 +50,10 @@ class Client(Struct, frozen=True, kw_only=True, omit_defaults=True):
             key.fingerprint == fingerprint and (key.until_ms is None or now_ms < key.until_ms) for key in self.keys
         )
 
+    def is_use_due(self, now_ms: int) -> bool:
+        """Tell whether a use now is to be noted."""
+        return self.used_ms is None or now_ms - self.used_ms >= USED_STEP_MS
+
 
 class KeyOwner(Struct, frozen=True, kw_only=True):
     """Whose a key is, and a keyed digest of it: a fingerprint is too short to be trusted."""
@@ -60,6 +64,7 @@ class KeyOwner(Struct, frozen=True, kw_only=True):
 
 CLIENT = RecordKind("client", Client)
 CLIENT_KEY = RecordKind("client_key", KeyOwner)
+KEY_AND_CLIENT = (CLIENT_KEY, CLIENT)  # what says whose a key is
 
 
 class Clients:
@@ -149,15 +154,25 @@ class Clients:
                 return None
             return self._records.find(CLIENT, owner.client)
 
-        client = self._records.remembered(digest, (CLIENT_KEY, CLIENT), owner_of_key)
+        client = self._records.remembered(digest, KEY_AND_CLIENT, owner_of_key)
         now_ms = self._sources.clock.now_ms()
         if client is None or not client.key_in_force(fingerprint, now_ms):
             raise NotAuthenticated(problem="unknown_key")
         self._note_use(client, now_ms)
         return client
 
+    def at_once(self, key: str) -> Client | None:
+        """Return what `authenticated` would, where that neither reads, writes nor waits; else None."""
+        if not is_client_key(key):
+            return None
+        client: Client | None = self._records.at_once(self._digest(key), KEY_AND_CLIENT)
+        now_ms = self._sources.clock.now_ms()
+        if client is None or not client.key_in_force(fingerprint_of(key), now_ms) or client.is_use_due(now_ms):
+            return None
+        return client
+
     def _note_use(self, client: Client, now_ms: int) -> None:
-        if client.used_ms is None or now_ms - client.used_ms >= USED_STEP_MS:
+        if client.is_use_due(now_ms):
             self._records.change(
                 CLIENT, lambda known: None if known is None else replace(known, used_ms=now_ms), client.name
             )
