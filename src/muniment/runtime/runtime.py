@@ -159,7 +159,8 @@ class Runtime(NeverPickled):
         except SpaceErased:  # by a process that was killed before it revoked the clients
             Clients(session.store).forget_space(client.space)
             raise NotAuthenticated(problem="unknown_key") from None
-        return Runtime(replace(session, opened=opened, access=access, client=client.name, window=True, leave=leave))
+        caller = {"client": client.name, "client_until_ms": client.until_ms}
+        return Runtime(replace(session, opened=opened, access=access, window=True, leave=leave, **caller))
 
     def on_commit(self, listener: Callable[[], object]) -> AbstractContextManager[None]:
         """Call a listener whenever this process has appended to the space, for as long as a `with` block runs.
