@@ -180,9 +180,8 @@ class Clients:
             return None
         client: Client | None = self._records.at_once(self._digest(key), KEY_AND_CLIENT)
         now_ms = self._sources.clock.now_ms()
-        if client is None or not client.key_in_force(fingerprint_of(key), now_ms) or client.is_use_due(now_ms):
-            return None
-        return client
+        shown = None if client is None else client.with_keys_in_force(now_ms, fingerprint_of(key))
+        return None if shown is None or shown.is_use_due(now_ms) else shown
 
     def _note_use(self, client: Client, now_ms: int) -> None:
         if client.is_use_due(now_ms):
