@@ -22,7 +22,7 @@ from google.adk.errors.already_exists_error import AlreadyExistsError
 from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions, EventCompaction
-from google.adk.sessions import InMemorySessionService
+from google.adk.sessions import InMemorySessionService, Session
 from google.adk.sessions.base_session_service import BaseSessionService, GetSessionConfig
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
@@ -31,8 +31,10 @@ import muniment
 from muniment import RedactionReason, Runtime, Transition, View
 from muniment.host.adk_places import SessionName
 from muniment.host.adk_sessions import MunimentSessionService
+from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.transcripts.redact import Passage
 from tests.host.adk import APP, USER, ask, called, read, run, runner_of, said, texts
+from tests.served.conftest import EVERYTHING, serving
 
 Make = Callable[[Path], BaseSessionService]
 SERVICES: dict[str, Make] = {
@@ -354,6 +356,43 @@ class TestRedactedAndErased:
         page = runtime.transcripts.replay(key, View.RAW_OWNER)
         assert [part for turn in page.turns for message in turn.messages for part in message.parts] == []
 
+    def test_what_is_on_hold_is_deleted_for_adk_alone(self, runtime: Runtime) -> None:
+        async def play() -> None:
+            service = MunimentSessionService(runtime)
+            await service.append_event(await begun(service, own=1), said("words"))
+            key = SessionName(APP, USER, "s").key
+            runtime.lifecycle.hold(Scope(conversation=key.conversation, channel=key.channel), "a lawsuit", "ada")
+            await service.delete_session(app_name=APP, user_id=USER, session_id="s")
+            assert (await service.list_sessions(app_name=APP)).sessions == []
+            with pytest.raises(SessionNotFoundError):
+                await service.append_event(Session(id="s", app_name=APP, user_id=USER), said("late"))
+            again = await begun(service, other=2)
+            assert again.state == {"other": 2}
+            await service.append_event(again, said("new"))
+            assert texts(await read(service, again)) == ["new"]
+
+        run(play())
+        assert runtime.transcripts.search("words", View.HOST_UI).hits[0].excerpt.text == "words"
+
+
+def test_a_served_store_keeps_sessions_as_an_open_one(runtime: Runtime) -> None:
+    async def play(service: MunimentSessionService) -> None:
+        session = await begun(service, own=1, user__name="Ada")
+        copy = await read(service, session)
+        assert copy is not None
+        await service.append_event(session, said("words", own=2, app__x=1))
+        with pytest.raises(ValueError, match="newer event"):
+            await service.append_event(copy, said("too late"))
+        stored = await read(service, session)
+        assert stored is not None
+        assert (stored.events, stored.state) == (session.events, {"own": 2, "app:x": 1, "user:name": "Ada"})
+        await service.delete_session(app_name=APP, user_id=USER, session_id="s")
+        assert await read(service, session) is None
+
+    key = runtime.clients.create("adk", EVERYTHING).key
+    with serving(runtime) as url, muniment.connect(url, key=key) as connected:
+        run(play(MunimentSessionService(connected)))
+
 
 class TestManyWriters:
     def test_who_has_seen_too_little_is_told(self, runtime: Runtime) -> None:
@@ -430,6 +469,7 @@ class TestManyWriters:
 
         run(play())
 
+    @pytest.mark.slow
     def test_two_hundred_sessions_run_at_once(self, runtime: Runtime) -> None:
         async def play() -> None:
             service = MunimentSessionService(runtime)

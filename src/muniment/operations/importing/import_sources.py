@@ -74,9 +74,7 @@ def _items(stream: io.BufferedReader, counts: FileCounts) -> Items | DatabaseIte
     if not is_database(stream):
         return Items(stream)
     asked = counts.format
-    forms: dict[str, DatabaseForm] = {
-        str(name): form for name, form in DATABASES.items() if asked in {name, Format.AUTO}
-    }
+    forms: dict[str, DatabaseForm] = {name: form for name, form in DATABASES.items() if asked in {Format.AUTO, name}}
     items = DatabaseItems(stream, forms)
     if items.found is None:
         counts.refuse_whole(UNKNOWN_FORMAT)
