@@ -1325,8 +1325,9 @@ export class SpacesGroup {
    *
    * Reads messages in OpenTelemetry parts (`otel`), OpenAI chats (`openai`), the exports of ChatGPT (`chatgpt`) and
    * Claude (`claude`), logged requests to the Messages API of Anthropic (`anthropic`) and messages of LangChain
-   * (`langchain`), as JSON Lines or a JSON document, plain or gzip. Of a folder every file is read, except hidden
-   * ones; of a zip archive that has `conversations.json`, this alone. The report says what became of each file.
+   * (`langchain`), as JSON Lines or a JSON document, plain or gzip; and the SQLite database of sessions of the
+   * OpenAI Agents SDK (`agents`), also while it is written. Of a folder every file is read, except hidden ones; of a
+   * zip archive that has `conversations.json`, this alone. The report says what became of each file.
    *
    * Groups messages into turns (a turn starts at a user message). The id of a turn is its number in the
    * conversation, so that a repeat adds nothing, also after an interruption, and a file that grew adds what is new.
@@ -1339,7 +1340,7 @@ export class SpacesGroup {
    * Needs the right to administer as well, because a path can name any file of the machine. Raises
    * `file.unavailable` for one file that cannot be read, `request.invalid` for one without any known format, and
    * `request.limit_exceeded` for more than 10,000 files.
-   * @param upload Files and folders, or - for standard input. JSON Lines or JSON; plain, gzip, zip.
+   * @param upload Files and folders, or - for standard input. JSON Lines, JSON or SQLite; plain, gzip, zip.
    */
   import(upload: Upload, request: SpacesImportParameters = {}, options?: CallOptions): Promise<ImportReport> {
     return this.#caller.call({ path: "/v1/spaces/import", keyed: true, text: ["format", "channel", "subject"] }, request, options, upload);
