@@ -25,6 +25,7 @@ from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 from math import hypot
 from operator import mul
+from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -47,12 +48,12 @@ from langgraph.store.base import (
 )
 
 from muniment.errors import CursorStale, InvalidInput
-from muniment.host.given_store import GivenStore, StoreGiven
 from muniment.host.item_matching import begins_with, check_filter, ends_with, has_values
 from muniment.host.kept_items import Address, KeptItem, KeptItems, NewValue
-from muniment.host.worker_thread import in_worker_thread
+from muniment.host.off_loop import AdaptedStore, off_loop
 from muniment.kernel.sources import Clock, SystemClock
 from muniment.operations.transcripts.hits import SearchScope
+from muniment.runtime.runtime import Runtime
 from muniment.search.query import without_syntax
 
 CHANNEL = "langgraph-store"
@@ -91,7 +92,7 @@ class MunimentStore(BaseStore):
 
     def __init__(
         self,
-        store: StoreGiven,
+        store: Runtime | str | Path,
         *,
         index: IndexConfig | None = None,
         ttl: TTLConfig | None = None,
@@ -100,7 +101,7 @@ class MunimentStore(BaseStore):
         erase_deleted: bool = False,
         clock: Clock | None = None,
     ) -> None:
-        self._given = GivenStore(store)
+        self._given = AdaptedStore(store)
         self._items = KeptItems(self._given.runtime, channel)
         self._subject = subject
         self._dismiss = self._items.erase if erase_deleted else self._items.withdraw
@@ -136,14 +137,14 @@ class MunimentStore(BaseStore):
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Do operations as `batch` does; what is being put is finished when its caller is cancelled."""
         steps = self._steps(list(ops))
-        step = await in_worker_thread(_next_step, steps, None)
+        step = await off_loop(_next_step, steps, None)
         while isinstance(step, TextsToEmbed):
             assert self.embeddings is not None, "only an index asks for vectors"
             if step.is_query:
                 vectors = [await self.embeddings.aembed_query(text) for text in step.texts]
             else:
                 vectors = await self.embeddings.aembed_documents(step.texts)
-            step = await in_worker_thread(_next_step, steps, vectors)
+            step = await off_loop(_next_step, steps, vectors)
         return step
 
     def sweep_ttl(self) -> int:
