@@ -5,7 +5,7 @@
 | session of the OpenAI Agents SDK | nothing |
 | chat history of LangChain | nothing |
 | saver of LangGraph | the order of writes of one checkpoint |
-| store of LangGraph | times, and scores of a search |
+| store of LangGraph | times, the order of what a search found, and scores |
 
 A saver of LangGraph numbers the versions of its channels by itself, so the old one does it for both.
 """
@@ -60,15 +60,17 @@ SAVER_CALLS: Mapping[str, ShadowedCall] = {
 }
 
 
-def _items(results: Any) -> Any:
-    """Return what a store found, without times and scores."""
-    if isinstance(results, list):
-        return [_items(one) for one in results]
-    if hasattr(results, "namespace"):
-        return {"namespace": list(results.namespace), "key": results.key, "value": plain(results.value)}
-    return results
+def _results(results: Any) -> Any:
+    """Return what a batch of a store found, without times, order and scores."""
+    return [sorted(map(_item, found), key=repr) if isinstance(found, list) else _item(found) for found in results]
+
+
+def _item(found: Any) -> Any:
+    if hasattr(found, "namespace"):
+        return {"namespace": list(found.namespace), "key": found.key, "value": plain(found.value)}
+    return found
 
 
 # one batch reads and writes
-_BATCH = ShadowedCall(writes=True, seen=_items, prepared=copied)
+_BATCH = ShadowedCall(writes=True, seen=_results, prepared=copied)
 STORE_CALLS: Mapping[str, ShadowedCall] = {"batch": _BATCH, "abatch": _BATCH}
