@@ -29,6 +29,7 @@ def main() -> int:
     broken = commands.add_parser("broken", help="show that the histories can fail")
     broken.add_argument("words", nargs="*", metavar="WORD", help="only ways whose description has one of these words")
     _suites_arguments(commands.add_parser("suites", help="run the test suites of others against the server"))
+    _hosts_arguments(commands.add_parser("hosts", help="run the tests of agent frameworks against our adapters"))
     commands.add_parser("typescript", help="build, test and pack the TypeScript client")
     commands.add_parser("release", help="write the store of the present version, once")
     given = parser.parse_args()
@@ -100,6 +101,15 @@ def _suites_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=1, help="seed of schemathesis, to repeat a run")
     parser.add_argument(
         "--installed", type=Path, metavar="DIRECTORY", help="where suites are installed and kept (default: nowhere)"
+    )
+
+
+def _hosts_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="*", metavar="NAME", help="which frameworks (default: all)")
+    parser.add_argument("--fastest", action="store_true", help="only those that every CI run has time for")
+    parser.add_argument("--write", action="store_true", help="only write HOSTS.md, from the tables")
+    parser.add_argument(
+        "--installed", type=Path, metavar="DIRECTORY", help="where frameworks are installed and kept (default: nowhere)"
     )
 
 
@@ -241,6 +251,18 @@ def _suites(given: argparse.Namespace) -> int:
     return 0 if run_suites(order) else 1
 
 
+def _hosts(given: argparse.Namespace) -> int:
+    from replay.hosts.run import HostOrder, run_hosts, write  # noqa: PLC0415 - as above
+    from replay.hosts.tables import tables  # noqa: PLC0415 - as above
+
+    if given.write:
+        write()
+        return 0
+    if _unknown(given.names, tuple(tables())):
+        return 2
+    return 0 if run_hosts(HostOrder(names=tuple(given.names), fastest=given.fastest, installed=given.installed)) else 1
+
+
 def _typescript(_given: argparse.Namespace) -> int:
     from replay import typescript  # noqa: PLC0415 - as above
 
@@ -262,6 +284,7 @@ COMMANDS = {
     "check": _check,
     "broken": _broken,
     "suites": _suites,
+    "hosts": _hosts,
     "typescript": _typescript,
     "release": _release,
 }

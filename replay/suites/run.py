@@ -12,10 +12,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from replay.suites.finding import SuiteResult
-from replay.suites.installed import Installed, NotInstallable
+from replay.suites.installed import Installed
 from replay.suites.mcp_conformance import mcp_conformance
 from replay.suites.mcp_inspector import mcp_inspector
 from replay.suites.schemathesis import schemathesis
+from replay.throwaway import NotInstallable
 
 
 class SuiteOrder(Struct, frozen=True, kw_only=True):

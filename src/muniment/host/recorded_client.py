@@ -13,7 +13,6 @@ Asynchronous clients commit in a worker thread. A commit that has begun is compl
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextvars import ContextVar
@@ -23,6 +22,7 @@ import msgspec
 
 from muniment.host.event_lines import EventLines
 from muniment.host.exchange_recorder import Exchange, ExchangeRecorder, FailurePolicy, RecordedCounts
+from muniment.host.off_loop import off_loop
 
 OK = 200
 Json = dict[str, Any]
@@ -181,7 +181,7 @@ def _async_request(kind: Any, tap: AnswerTap) -> Callable[..., Any]:
         finally:
             _arrived.reset(token)
         for whole in arrived[-1:]:
-            await asyncio.to_thread(tap.commit, whole)
+            await off_loop(tap.commit, whole)
         return answer
 
     return request
@@ -256,11 +256,11 @@ def _passed_on_async(
             async for chunk in read(chunk_size):
                 commit = answer.arrives(chunk)
                 if commit is not None:
-                    await asyncio.to_thread(commit)
+                    await off_loop(commit)
                 yield chunk
             commit = answer.ends()
             if commit is not None:
-                await asyncio.to_thread(commit)
+                await off_loop(commit)
         finally:
             answer.left()
 

@@ -1,0 +1,57 @@
+"""Messages of LangChain as items of a history, and back: exactly, by `messages_to_dict` and `messages_from_dict`.
+
+Words and calls are parts of messages as `Turn.from_langchain` reads them. What a provider tells of its answer, such as
+the name of the model, is its form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
+
+from muniment.errors import InvalidInput
+from muniment.events.message import Role, ToolCallResponsePart
+from muniment.events.turn import Turn
+from muniment.formats.parted_items import FIELDS_OF_FORM, Item, SpokenItem, words_by_role
+from muniment.formats.turns import read_messages
+from muniment.host.item_history import ItemHistory
+from muniment.runtime.runtime import Runtime
+
+LANGCHAIN = "langchain"
+METADATA = "response_metadata"
+FORM = FIELDS_OF_FORM | {"chunk_position", "model_provider", "outcome", "service_tier", "system_fingerprint"}
+
+
+def langchain_history(store: Runtime, turn: Turn) -> ItemHistory:
+    """Return the history of messages of LangChain in the conversation of a turn."""
+    return ItemHistory(store, turn, words_of=words_of_message, fields_of_form=FORM, requester=LANGCHAIN)
+
+
+def items_of(messages: Iterable[BaseMessage]) -> list[Item]:
+    """Return messages as items. Their metadata say what they are, so that short values in them are form."""
+    items = []
+    for message in messages:
+        item = message_to_dict(message)
+        data = item["data"]
+        items.append({**item, "data": {**data, METADATA: {**data[METADATA], "type": METADATA}}})
+    return items
+
+
+def messages_of(items: Sequence[Item]) -> list[BaseMessage]:
+    """Return the messages that items are of."""
+    for item in items:
+        item["data"].get(METADATA, {}).pop("type", None)
+    return messages_from_dict(list(items))
+
+
+def words_of_message(item: Item) -> SpokenItem:
+    """Return who says an item, and the parts of it."""
+    data = item["data"]
+    if item["type"] == "tool":
+        return SpokenItem(Role.TOOL, [ToolCallResponsePart(id=data["tool_call_id"], response=data["content"])])
+    try:
+        messages, _ = read_messages(LANGCHAIN, [item])
+    except InvalidInput:  # of a kind of its own: its texts are kept
+        return words_by_role(data)
+    return SpokenItem(messages[-1].role, messages[-1].parts())
