@@ -1,8 +1,8 @@
 """A history of items in one conversation: what adapters of frameworks with lists of messages are made of.
 
-What is appended at once is one turn. Each item is a message of it (`item_shapes`), in the order of the items; behind
-them one more message has the shapes of all of them, for the owner alone: no other view shows it. A turn without shapes,
-as one that came another way, has no items.
+What is appended at once is one turn. Each item is a message of it (`formats.parted_items`), in the order of the items;
+behind them one more message has the shapes of all of them, for the owner alone: no other view shows it. A turn without
+shapes, as one that came another way, has no items.
 
 Items are read as a model may see them: they show what the view `model_context` shows, with a marker such as
 `[redacted: legal]` in the place of what was redacted, detected or erased. What this view withholds of every turn, as
@@ -33,21 +33,21 @@ from msgspec.structs import replace
 from muniment.errors import UnknownConversation
 from muniment.events.changes import RedactionReason, Transition
 from muniment.events.identity import ConversationKey, TurnId
-from muniment.events.message import Authority, BlobPart, Message, Part, Role
+from muniment.events.message import BlobPart, Part
 from muniment.events.turn import Turn
-from muniment.governance.slices import RedactionItem, SliceMessage, SliceTurn
-from muniment.governance.views import Reason, View
-from muniment.host.item_shapes import (
+from muniment.formats.parted_items import (
     FIELDS_OF_FORM,
     Item,
     PartedItem,
     WordsOf,
     decode_shapes,
-    encode_shapes,
     parted,
     whole,
     words_by_role,
 )
+from muniment.formats.turn_items import SHAPES_TYPE, batches_of_items, messages_of_items
+from muniment.governance.slices import RedactionItem, SliceMessage, SliceTurn
+from muniment.governance.views import Reason, View
 from muniment.kernel.sources import EntropyIds, IdSource, SystemEntropy
 from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.transcripts.commit import CommitReceipt
@@ -55,9 +55,6 @@ from muniment.operations.transcripts.redact import Passage
 from muniment.operations.transcripts.timeline import Anchor, AnchorKind
 from muniment.runtime.runtime import Runtime
 
-SHAPES_TYPE = "application/vnd.muniment.item-shapes+json"
-TURN_ITEMS_MAX = 200
-TURN_BYTES_MAX = 512 * 1024  # of the items of a turn as JSON, where there are several
 PAGE_TURNS_MAX = 100
 RANDOM_IDS: IdSource = EntropyIds(SystemEntropy())
 POPPED = RedactionReason.OTHER
@@ -78,7 +75,7 @@ class ItemHistory:
 
     `turn` is what turns are made like: subject, conversation, channel, actor, source; its id and messages are not
     used. `words_of` tells what an item says, `fields_of_form` are the fields whose short values are no words
-    (`item_shapes`). `requester` is who pops and clears, `ids` where ids of turns come from.
+    (`formats.parted_items`). `requester` is who pops and clears, `ids` where ids of turns come from.
     """
 
     def __init__(
@@ -184,27 +181,9 @@ def turns_of_items(items: Iterable[PartedItem], turn_id: str, like: Turn) -> Ite
 
     The first has the id that is given, the others have it with a number, from 2 on.
     """
-    count = 0
-    for count, batch in enumerate(_batches(items), start=1):
-        messages = [Message(role=each.role, content=each.parts) for each in batch]
-        shapes = BlobPart(content=encode_shapes([each.shape for each in batch]), mime_type=SHAPES_TYPE)
-        hidden = Message(role=Role.SYSTEM, content=[shapes], authority=Authority.OPERATOR_DIAGNOSTIC)
-        named = TurnId(turn_id if count == 1 else f"{turn_id}.{count}")
-        yield replace(like, turn=named, messages=[*messages, hidden])
-
-
-def _batches(items: Iterable[PartedItem]) -> Iterator[list[PartedItem]]:
-    batch: list[PartedItem] = []
-    size = 0
-    for item in items:
-        grown = size + item.size
-        if batch and (len(batch) == TURN_ITEMS_MAX or grown > TURN_BYTES_MAX):
-            yield batch
-            batch, grown = [], item.size
-        batch.append(item)
-        size = grown
-    if batch:
-        yield batch
+    for number, batch in enumerate(batches_of_items(items), start=1):
+        named = TurnId(turn_id if number == 1 else f"{turn_id}.{number}")
+        yield replace(like, turn=named, messages=messages_of_items(batch))
 
 
 class _SeenPage:

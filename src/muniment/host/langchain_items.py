@@ -13,9 +13,9 @@ from langchain_core.messages import BaseMessage, message_to_dict, messages_from_
 from muniment.errors import InvalidInput
 from muniment.events.message import Role, ToolCallResponsePart
 from muniment.events.turn import Turn
+from muniment.formats.parted_items import FIELDS_OF_FORM, Item, Said, said_by_role
 from muniment.formats.turns import read_messages
 from muniment.host.item_history import ItemHistory
-from muniment.host.item_shapes import FIELDS_OF_FORM, Item, Said, said_by_role
 from muniment.runtime.runtime import Runtime
 
 LANGCHAIN = "langchain"

@@ -30,7 +30,7 @@ from muniment.events.message import (
     ToolCallResponsePart,
     UriPart,
 )
-from muniment.host.item_shapes import FIELDS_OF_FORM, Item, Said
+from muniment.formats.parted_items import FIELDS_OF_FORM, Item, Said
 
 FORM = FIELDS_OF_FORM | {"canonical_system", "identifier", "outcome", "provider_url", "scope", "state", "tool_kind"}
 JOINED = "joined"  # the kind of an item whose parts belong to the message before it

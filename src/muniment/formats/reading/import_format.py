@@ -7,7 +7,8 @@ own module:
 - `openai`: chat messages, or a whole chat an item;
 - `chatgpt`, `claude`: the conversations that these products export;
 - `anthropic`: requests to the Messages API and their responses;
-- `langchain`: messages, or a list of messages an item.
+- `langchain`: messages, or a list of messages an item;
+- `agents`: the SQLite database of sessions of the OpenAI Agents SDK, a turn an item (`databases`).
 
 The content of a part is never dropped: an unknown part is kept as JSON (see `parsed_item`), or its item is refused
 (`otel`, `openai`). Other members of an item (token counts, names of models, indexes, titles) are not evidence of the
@@ -24,9 +25,11 @@ import msgspec
 from muniment.errors import InvalidInput, MunimentError
 from muniment.events.binding import parse_json
 from muniment.events.turn import Protocol
+from muniment.formats.reading.agents import AGENTS, agents
 from muniment.formats.reading.anthropic import anthropic, is_marked
 from muniment.formats.reading.chatgpt import chatgpt
 from muniment.formats.reading.claude import claude
+from muniment.formats.reading.databases import DatabaseForm
 from muniment.formats.reading.langchain import langchain
 from muniment.formats.reading.lines import ITEM_BYTES_MAX
 from muniment.formats.reading.openai import openai
@@ -44,6 +47,7 @@ class Format(StrEnum):
     CLAUDE = "claude"
     ANTHROPIC = "anthropic"
     LANGCHAIN = "langchain"
+    AGENTS = "agents"
 
 
 Parser = Callable[[bytes], ParsedItem]
@@ -55,6 +59,7 @@ PARSERS: dict[Format, Parser] = {
     Format.LANGCHAIN: langchain,
     Format.OPENAI: openai,
     Format.ANTHROPIC: anthropic,
+    Format.AGENTS: agents,
 }
 PROTOCOLS: dict[Format, Protocol] = {
     Format.OTEL: Protocol.NATIVE,
@@ -63,6 +68,10 @@ PROTOCOLS: dict[Format, Protocol] = {
     Format.CLAUDE: Protocol.NATIVE,
     Format.ANTHROPIC: Protocol.NATIVE,
     Format.LANGCHAIN: Protocol.NATIVE,
+    Format.AGENTS: Protocol.OPENAI_RESPONSES,
+}
+DATABASES: dict[Format, DatabaseForm] = {
+    Format.AGENTS: AGENTS,
 }
 
 

@@ -10,8 +10,9 @@ Each file has a name: what conversations without an id are named after, so no tw
 | a zip archive | see `zip_members` | that of the archive, then its path in the archive |
 
 Of a folder that is an unpacked export, the known files beside its conversations are skipped, as in an archive.
-Hidden files, links and what is no file (a pipe, a device) are skipped; a file that cannot be read is refused. Both are
-yielded with the reason, so that nothing is left out without a word. Nothing is ever written, and no link is followed.
+Hidden files, links, what is no file (a pipe, a device) and the logs beside a database are skipped; a file that cannot
+be read is refused. All are yielded with the reason, so that nothing is left out without a word. Nothing is ever
+written, and no link is followed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
@@ -32,6 +34,8 @@ FILES_MAX = 10_000
 UNNAMED = "import"
 LINK = "link"
 NO_FILE = "not_a_file"
+OF_DATABASE = "beside_database"
+BESIDE_DATABASES = ("-wal", "-shm", "-journal")
 # files that the exports of ChatGPT and Claude have beside their conversations
 COMPANIONS = frozenset({
     "chat.html", "group_chats.json", "memories.json", "message_feedback.json", "model_comparisons.json",
@@ -158,13 +162,22 @@ def _located(path: Path, name: str) -> Iterator[Located]:
     except OSError as fault:
         yield Located(name, path, _fault(fault))
         return
-    is_export = any(CONVERSATIONS.fullmatch(entry.name) for entry in entries)
+    names = {entry.name for entry in entries}
+    is_export = any(map(CONVERSATIONS.fullmatch, names))
     for entry in entries:
         inner = f"{name}/{text_of(Path(entry.name))}"
-        if (why := BESIDE if is_export and entry.name in COMPANIONS else _why_not(entry)) is not None:
+        why = _beside(entry.name, names, is_export=is_export) or _why_not(entry)
+        if why is not None:
             yield Located(inner, path / entry.name, Unread(why, is_skipped=True))
         else:
             yield from _located(path / entry.name, inner)
+
+
+def _beside(name: str, names: AbstractSet[str], *, is_export: bool) -> str | None:
+    """Return why a file is skipped because of a file beside it, or None."""
+    if is_export and name in COMPANIONS:
+        return BESIDE
+    return next((OF_DATABASE for ending in BESIDE_DATABASES if name.removesuffix(ending) in names - {name}), None)
 
 
 def _why_not(entry: os.DirEntry[str]) -> str | None:

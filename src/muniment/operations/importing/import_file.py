@@ -24,6 +24,7 @@ from muniment.events.message import Message
 from muniment.events.references import HostReference
 from muniment.events.turn import Source, Turn, ending_of
 from muniment.formats.reading.continuations import Continuations, OpenConversation
+from muniment.formats.reading.databases import DatabaseItems
 from muniment.formats.reading.import_format import PARSERS, PROTOCOLS, Format, sniff
 from muniment.formats.reading.items import Items
 from muniment.formats.reading.parsed_item import ParsedItem
@@ -56,7 +57,7 @@ class FileImport:
         self._continuing = Continuations()
         self._titles: dict[str, str] = {}  # of conversations whose first turn is still to come
 
-    def run(self, items: Items) -> None:
+    def run(self, items: Items | DatabaseItems) -> None:
         """Read the items to the end and queue the turns that are complete."""
         counts, progress = self._counts, self._target.session.progress
         for number, item in items:

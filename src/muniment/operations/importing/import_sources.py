@@ -8,6 +8,7 @@ Whoever interrupts an import is told how far it came (a note on the `KeyboardInt
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -15,7 +16,8 @@ from typing import BinaryIO
 from muniment.declaration.session import Session
 from muniment.errors import FileUnavailable, InvalidInput
 from muniment.events.identity import Channel, SubjectId
-from muniment.formats.reading.import_format import Format
+from muniment.formats.reading.databases import DatabaseItems, is_database
+from muniment.formats.reading.import_format import DATABASES, Format
 from muniment.formats.reading.items import Items
 from muniment.formats.reading.source_files import SourceFile, source_files
 from muniment.operations.importing.import_file import FileImport, ImportTarget
@@ -58,13 +60,27 @@ def _import_stream(target: ImportTarget, source: SourceFile, named: str, counts:
     """Import one file, or count why it was refused."""
     assert source.stream is not None, "a file that is read has a stream"
     try:
-        with Items(source.stream) as items:
+        with _items(source.stream, counts) as items:
             FileImport(target, named, counts).run(items)
     except FileUnavailable as fault:
         counts.fault = fault
         counts.refused = fault.problem or fault.code
     if counts.format is Format.AUTO and counts.lines["read"] and not counts.damaged:
         counts.refuse_whole(UNKNOWN_FORMAT)
+
+
+def _items(stream: io.BufferedReader, counts: FileCounts) -> Items | DatabaseItems:
+    """Return the items of a file. Its tables say which format a database is in; one in none of them is refused."""
+    if not is_database(stream):
+        return Items(stream)
+    asked = counts.format
+    forms = DATABASES if asked is Format.AUTO else {name: form for name, form in DATABASES.items() if name is asked}
+    items = DatabaseItems(stream, forms)
+    if items.found is None:
+        counts.refuse_whole(UNKNOWN_FORMAT)
+    else:
+        counts.format = Format(items.found)
+    return items
 
 
 def _named(file: str, taken: set[str]) -> str:

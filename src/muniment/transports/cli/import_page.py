@@ -16,6 +16,8 @@ SHOWN_MAX = 20
 REASONS: dict[str, str] = {
     "archive_too_large": "the archive is too large",
     "beside_conversations": "no conversations of this export",
+    "beside_database": "belongs to a database; read with it",
+    "database_unreadable": "the database cannot be read",
     "duplicate": "a second file of this name",
     "file_damaged": "the file ends in the middle of it",
     "gzip_damaged": "the file is damaged: its end is missing",

@@ -44,7 +44,7 @@ Path = tuple[str | int, ...]
 
 FORM_LENGTH_MAX = 128  # code points of a value that stays in the shape
 FIELDS_OF_FORM = frozenset({
-    "author", "call_id", "created_at", "detail", "filename", "finish_reason", "format", "id", "index", "kind",
+    "author", "call_id", "created_at", "detail", "finish_reason", "format", "id", "index", "kind",
     "mime_type", "media_type", "model", "model_name", "name", "object", "part_kind", "phase", "provider",
     "provider_name", "role", "server_label", "status", "stop_reason", "timestamp", "tool_name", "type", "version",
 })  # fmt: skip
@@ -84,6 +84,8 @@ class Spelling(IntEnum):
     JSON_SPACED = 4
     JSON_COMPACT_ASCII = 5
     JSON_SPACED_ASCII = 6
+    OBJECT = 7
+    LIST = 8
 
 
 # spelling -> the separators of members and values, and whether every other character is escaped
@@ -244,11 +246,11 @@ def _known_by(part: Part, place: int) -> tuple[Part, list[tuple[Any, Gap]]]:
     if isinstance(part, UriPart):
         return part, [(part.uri, Gap((), place))]
     if isinstance(part, ToolCallResponsePart):
-        return part, [(part.response, Gap((), place))]
+        return part, [(part.response, Gap((), place, _plain(part.response)))]
     if isinstance(part, ToolCallPart):
         text, gap = part.arguments, Gap((), place)
-        value, spelling, order = _parsed(text) if isinstance(text, str) else (text, Spelling.PLAIN, ())
-        kept = part if spelling is Spelling.PLAIN else ToolCallPart(name=part.name, id=part.id, arguments=value)
+        value, spelling, order = _parsed(text) if isinstance(text, str) else (text, _plain(text), ())
+        kept = ToolCallPart(name=part.name, id=part.id, arguments=value)
         return kept, [(text, gap._replace(spelling=spelling, order=order))]
     if isinstance(part, BlobPart):
         text = base64.b64encode(part.content).decode()
@@ -316,16 +318,23 @@ def _spelled(part: Part, gap: Gap) -> Any:
     if isinstance(part, UriPart):
         return part.uri
     if isinstance(part, ToolCallPart):
-        return part.arguments if gap.spelling is Spelling.PLAIN else _json(part.arguments, gap.spelling, gap.order)
+        spelled = gap.spelling in JSON_SPELLINGS
+        return _json(part.arguments, gap.spelling, gap.order) if spelled else part.arguments
     assert isinstance(part, ToolCallResponsePart), "no other part has a gap"
     return part.response
 
 
-def _withheld(marker: str, gap: Gap) -> str:
-    """Return what says that a part is withheld; where the item has JSON in a text, so that it still has."""
-    if gap.spelling in JSON_SPELLINGS:
-        return json.dumps({"withheld": marker})
-    return marker
+def _withheld(marker: str, gap: Gap) -> Any:
+    """Return what says that a part is withheld, of the type that the item has there; a list is empty."""
+    if gap.spelling is Spelling.LIST:
+        return []
+    if gap.spelling is Spelling.OBJECT:
+        return {"withheld": marker}
+    return json.dumps({"withheld": marker}) if gap.spelling in JSON_SPELLINGS else marker
+
+
+def _plain(value: Any) -> Spelling:
+    return Spelling.OBJECT if isinstance(value, dict) else Spelling.LIST if isinstance(value, list) else Spelling.PLAIN
 
 
 def _json(value: Any, spelling: Spelling, order: Sequence[Sequence[int]]) -> str:
