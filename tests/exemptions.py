@@ -14,6 +14,22 @@ EXEMPT: dict[tuple[str, str], str] = {
         "broad except",
         "src/muniment/embedding/guarded.py::GuardedCall._run",
     ): "code of others, and a search must answer",
+    (
+        "broad except",
+        "src/muniment/host/recorded_client.py::AnswerTap._guarded",
+    ): "the edge of a host: its exchange goes on, or it asked for the error",
+    (
+        "kwargs",
+        "src/muniment/host/recorded_client.py::_sync_send.send",
+    ): "stands in for a method of an HTTP client, of any version",
+    (
+        "kwargs",
+        "src/muniment/host/recorded_client.py::_async_send.send",
+    ): "stands in for a method of an HTTP client, of any version",
+    ("broad except", "src/muniment/host/shadow.py::_guarded"): "nothing of a shadow reaches the host",
+    ("broad except", "src/muniment/host/shadow.py::_after_async"): "nothing of a shadow reaches the host",
+    ("parameters", "src/muniment/host/anthropic.py::record"): "who speaks, where and how: each by keyword",
+    ("parameters", "src/muniment/host/openai.py::record"): "who speaks, where and how: each by keyword",
     ("kwargs", "src/muniment/aio.py::open"): "stands in for muniment.open",
     ("kwargs", "src/muniment/transports/cli/serve_command.py::_run"): "the options that click parsed, for one struct",
     (

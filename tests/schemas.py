@@ -23,6 +23,7 @@ from muniment.log.migrations import store_sql
 from muniment.replay.fixture import Command, FixtureHeader
 from muniment.replay.replay_report import ReplayReport
 from muniment.runtime.catalogue import catalogue
+from muniment.transports.gateway.gateway_document import gateway_paths
 from muniment.transports.http.openapi import openapi, served
 from tests import guide, rooms
 from tests.aio_stub import stub
@@ -95,7 +96,7 @@ def _operations() -> dict[str, str]:
 
 
 def _openapi() -> dict[str, str]:
-    document = _settled(msgspec.to_builtins(openapi(served(catalogue()))))
+    document = _settled(msgspec.to_builtins(openapi(served(catalogue()), [gateway_paths(catalogue())])))
     written = {f"{SCHEMAS}/openapi.json": msgspec.json.encode(document).decode() + "\n"}
     return written | {f"{TYPESCRIPT}/{name}": text for name, text in client_sources(document).items()}
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from muniment.declaration.http_wire import path_of
 from muniment.runtime.catalogue import catalogue
-from muniment.transports.http.openapi import openapi, served
+from muniment.transports.gateway.gateway_document import gateway_paths
+from muniment.transports.http.openapi import is_feed, openapi, served, stream_path
 from muniment.version import __version__
 from replay import typescript
 from tests.typescript import REPORT, client_sources, type_of
@@ -24,8 +25,22 @@ SOURCES = client_sources(openapi(OPERATIONS))
 
 def test_every_operation_that_is_served_is_a_method_and_has_a_key_where_it_changes_something() -> None:
     routes = re.findall(r'\{ path: "(.*?)", keyed: (true|false)', SOURCES["operations.ts"])
-    assert dict(routes) == {path_of(one): str(one.takes_key).lower() for one in OPERATIONS}
-    assert len(routes) == len(OPERATIONS)
+    streams = {stream_path(one): "false" for one in OPERATIONS if is_feed(one)}
+    assert dict(routes) == {path_of(one): str(one.takes_key).lower() for one in OPERATIONS} | streams
+    assert len(routes) == len(OPERATIONS) + len(streams)
+
+
+def test_a_feed_is_followed_with_the_parameters_of_its_operation_and_the_type_of_its_entries() -> None:
+    operations = SOURCES["operations.ts"]
+    said = "follow(request: ReadEventsRequest = {}, options?: CallOptions): AsyncGenerator<SpaceEvent, void> {"
+    assert operations.count(said) == 1
+    texts = json.loads(re.findall(r'"/v1/events", keyed: false, text: (\[.*?\])', operations)[0])
+    assert set(texts) == {"after", "view", "channel", "conversation"}, "all others are JSON in the query"
+
+
+def test_foreign_wire_formats_are_no_part_of_the_client() -> None:
+    whole = openapi(OPERATIONS, [gateway_paths(catalogue())])
+    assert client_sources(whole) == SOURCES
 
 
 def test_every_name_of_a_type_is_defined_once() -> None:

@@ -1,7 +1,8 @@
 """The generated part of the TypeScript client: a pure function of the OpenAPI document.
 
-Every component is a type, and every operation a method of the class of its noun group. What sends requests is written
-by hand, in `clients/typescript/src`. A path without `x-terms` is no operation, and is left out.
+Every operation is a method of the class of its noun group, the stream of a feed (`x-follows`) is one more, and every
+component that these lead to is a type. What sends requests is written by hand, in `clients/typescript/src`. Any other
+path, as of a foreign wire format, is left out.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from collections.abc import Iterable, Iterator
 from inspect import cleandoc
 from typing import Any
 
+from muniment.transports.http.component_schemas import referred
+
 HEAD = "// Generated from schemas/openapi.json by `python -m tests.schemas --write`: do not edit.\n"
 COMMENT_CHARS_MAX = 118
-JSON, BYTES = "application/json", "application/octet-stream"
+JSON, BYTES, EVENTS = "application/json", "application/octet-stream", "text/event-stream"
 REPORT = "Muniment-Report"  # the header with the report, where the body of an answer is a file
 SCALARS = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 IMPORTS = """
@@ -41,6 +44,16 @@ METHOD = """
   {name}({parameters}): Promise<{answer}> {{
     return this.#caller.{verb}({arguments});
   }}"""
+STREAM = """
+{about}
+  {name}({request}, options?: CallOptions): AsyncGenerator<{entry}, void> {{
+    return this.#caller.follow({route}, request, options);
+  }}"""
+FOLLOWING = """
+It goes on until you leave the loop, `signal` ends it, or something is wrong: the key was revoked, or the server is
+not reached any more. A connection that is lost is made again, and nothing is missed. To go on after a restart of
+your program, give the `id` of the last entry that you have dealt with as `after`.
+"""
 QUERY = """
 /** What is said of the upload of `{operation}`. */
 export interface {name} {{
@@ -61,7 +74,14 @@ export class Muniment {{
 
 def client_sources(document: dict[str, Any]) -> dict[str, str]:
     """Return the generated files of the client: name and text."""
-    return {"schemas.ts": _schemas(document["components"]["schemas"]), "operations.ts": _operations(document)}
+    components = document["components"]
+    own = {path: described for path, described in document["paths"].items() if _is_ours(described)}
+    types = referred([own, components.get("responses")], components["schemas"])
+    return {"schemas.ts": _schemas(types), "operations.ts": _operations(document | {"paths": own}, types)}
+
+
+def _is_ours(described: dict[str, Any]) -> bool:
+    return "x-terms" in described.get("post", {}) or "x-follows" in described.get("get", {})
 
 
 # --- types ------------------------------------------------------------------------------------------------------------
@@ -140,28 +160,35 @@ def _comment(paragraphs: Iterable[str], indent: str = "") -> str:
 # --- operations -------------------------------------------------------------------------------------------------------
 
 
-def _operations(document: dict[str, Any]) -> str:
+def _operations(document: dict[str, Any], schemas: Iterable[str]) -> str:
     about = {tag["name"]: tag["description"] for tag in document["tags"]}
-    groups: dict[str, list[_Method]] = {name: [] for name in about}
+    groups: dict[str, list[_Method | _Stream]] = {name: [] for name in about}
+    requests: dict[str, str] = {}
     for path, methods in document["paths"].items():
-        if "x-terms" in methods.get("post", {}):
-            groups[methods["post"]["tags"][0]].append(_Method(path, methods["post"]))
+        if "post" in methods:
+            method = _Method(path, methods["post"])
+            requests[method.operation] = method.request
+            groups[methods["post"]["tags"][0]].append(method)
+    for path, methods in document["paths"].items():
+        if "x-follows" in methods.get("get", {}):
+            stream = _Stream(path, methods["get"], requests[methods["get"]["x-follows"]])
+            groups[methods["get"]["tags"][0]].append(stream)
     listed = {name: methods for name, methods in groups.items() if methods}
     classes = "".join(_class(name, about[name], methods) for name, methods in listed.items())
     fields = (_comment([about[name]], "  ") + f"  readonly {camel(name)}: {_class_name(name)};" for name in listed)
     made = (f"    this.{camel(name)} = new {_class_name(name)}(caller);" for name in listed)
     code = re.sub(r"(?s)/\*\*.*?\*/", "", classes)
-    types = sorted(name for name in document["components"]["schemas"] if re.search(rf"\b{name}\b", code))
+    types = sorted(name for name in schemas if re.search(rf"\b{name}\b", code))
     streams = [name for name in ("Download", "Upload") if re.search(rf"\b{name}\b", code)]
     imports = IMPORTS.format(types="\n".join(f"  {name}," for name in types), streams=", ".join(streams))
     return HEAD + imports + classes + ALL.format(fields="\n".join(fields), made="\n".join(made))
 
 
-def _class(group: str, about: str, methods: list[_Method]) -> str:
+def _class(group: str, about: str, methods: list[_Method | _Stream]) -> str:
     text = GROUP.format(
         about=_comment([about]).rstrip(), name=_class_name(group), methods="\n".join(each.text() for each in methods)
     )
-    return "".join(each.query() for each in methods if each.uploads) + text
+    return "".join(each.query() for each in methods if isinstance(each, _Method) and each.uploads) + text
 
 
 def camel(name: str) -> str:
@@ -180,17 +207,17 @@ class _Method:
     def __init__(self, path: str, described: dict[str, Any]) -> None:
         self._path = path
         self._described = described
-        self._operation: str = described["operationId"]
+        self.operation: str = described["operationId"]
         self._content = described["requestBody"]["content"]
         self._parameters = [each for each in described.get("parameters", []) if each.get("in") == "query"]
         self.uploads = BYTES in self._content
 
     @property
-    def _request(self) -> str:
+    def request(self) -> str:
         """The type of the request: where an upload is the body, that of the parameters beside it."""
         if not self.uploads:
             return type_of(self._content[JSON]["schema"])
-        return re.sub(r"[._]", "", self._operation.title()) + "Parameters"
+        return re.sub(r"[._]", "", self.operation.title()) + "Parameters"
 
     def query(self) -> str:
         """Return the type of the parameters beside an upload."""
@@ -202,19 +229,19 @@ class _Method:
             )
             for each in self._parameters
         )
-        return QUERY.format(operation=self._operation, name=self._request, members="\n".join(members))
+        return QUERY.format(operation=self.operation, name=self.request, members="\n".join(members))
 
     def text(self) -> str:
         """Return the method."""
         body = self._described["requestBody"]
         needed = any(each["required"] for each in self._parameters) if self.uploads else body["required"]
-        request = f"request: {self._request}{'' if needed else ' = {}'}"
+        request = f"request: {self.request}{'' if needed else ' = {}'}"
         answer, verb = self._answer()
         help_of_upload = [f"@param upload {body['description']}"] if self.uploads else []
         about = [self._described["summary"], self._described.get("description", ""), *help_of_upload]
         return METHOD.format(
             about=_comment(about, "  ").rstrip(),
-            name=camel(self._operation.partition(".")[2]),
+            name=camel(self.operation.partition(".")[2]),
             parameters=", ".join([*(["upload: Upload"] if self.uploads else []), request, "options?: CallOptions"]),
             answer=answer,
             verb=verb,
@@ -235,3 +262,27 @@ class _Method:
             return type_of(response["content"][JSON]["schema"]), "call"
         report = response["headers"][REPORT]["content"][JSON]["schema"]
         return f"Download<{type_of(report)}>", "download"
+
+
+class _Stream:
+    """The stream of a feed as a method. What it may be asked is what the operation that it follows is asked."""
+
+    def __init__(self, path: str, described: dict[str, Any], request: str) -> None:
+        self._path = path
+        self._described = described
+        self._request = request
+
+    def text(self) -> str:
+        """Return the method."""
+        event, _problem = self._described["responses"]["200"]["content"][EVENTS]["x-itemSchema"]["oneOf"]
+        entry = type_of(event["properties"]["data"]["contentSchema"])
+        parameters = [each for each in self._described["parameters"] if each["in"] == "query"]
+        text = [each["name"] for each in parameters if "schema" in each]
+        needed = any(each["required"] for each in parameters)
+        return STREAM.format(
+            about=_comment([self._described["summary"], FOLLOWING], "  ").rstrip(),
+            name=camel(self._described["operationId"].partition(".")[2]),
+            request=f"request: {self._request}{'' if needed else ' = {}'}",
+            entry=entry,
+            route=f"{{ path: {json.dumps(self._path)}, keyed: false, text: {json.dumps(text)} }}",
+        )

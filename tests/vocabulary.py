@@ -153,7 +153,8 @@ SUFFIXES = (".py", ".md", ".txt", ".toml", ".sql")
 SHARED_CLASSES: dict[str, str] = {}
 # module name -> why two modules may have it
 SHARED_MODULES: dict[str, str] = {
-    "openai": "one reads and one writes the same format",
+    "anthropic": "one reads the format, one records the client",
+    "openai": "one reads and one writes the same format, one records the client",
     "otel": "one reads and one writes the same format",
 }
 

@@ -1,4 +1,4 @@
-"""LangGraph's own tests of its SQLite store, run against the store of muniment."""
+"""LangGraph's own tests of its SQLite store and of how long values live, run against the store of muniment."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -6,42 +6,65 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pytest
-from tests import test_store as upstream
-from tests.test_store import *  # noqa: F403 - its tests are what is run
+from tests import test_store, test_ttl
 
 from muniment.host.langgraph_store import MunimentStore
 
-
-@contextmanager
-def create_vector_store(
-    fake_embeddings: Any, text_fields: list[str] | None = None, distance_type: str = "cosine", conn_type: str = "memory"
-) -> Generator[MunimentStore, None, None]:
-    """Open a store that searches by meaning, as the tests ask for it."""
-    assert distance_type == "cosine"
-    index: Any = {
-        "dims": fake_embeddings.dims,
-        "embed": fake_embeddings,
-        "fields": text_fields,
-        "text_fields": text_fields,
-    }
-    with store_at(conn_type, index) as store:
-        yield store
+OF_SQL = {
+    "test_nonnull_migrations",
+    "test_escape_glob_literal",
+    "test_namespace_match_pattern",
+    "test_list_namespaces_prefix_uses_indexable_condition",
+}
 
 
-@contextmanager
-def store_at(place: str, index: Any = None) -> Generator[MunimentStore, None, None]:
-    """Open a store in memory or in a file."""
-    with TemporaryDirectory() as folder:
-        with MunimentStore("memory:" if place == "memory" else Path(folder, "store"), index=index) as store:
-            yield store
+class PluggedStore(MunimentStore):
+    """Opens as the SQLite store does."""
+
+    @classmethod
+    @contextmanager
+    def from_conn_string(cls, place: str, *, index: Any = None, ttl: Any = None) -> Generator["PluggedStore", None, None]:
+        if index is not None:
+            index = {**index, "fields": index.get("text_fields")}
+        with TemporaryDirectory() as folder:
+            with cls("memory:" if place == ":memory:" else Path(folder, "store"), index=index, ttl=ttl) as opened:
+                yield opened
+
+    def setup(self) -> None:
+        """Nothing is to be set up."""
 
 
-upstream.create_vector_store = create_vector_store
+class AwaitedStore(PluggedStore):
+    """Opens as the awaited SQLite store does."""
+
+    @classmethod
+    def from_conn_string(cls, place: str, **given: Any) -> "Awaited":
+        return Awaited(PluggedStore.from_conn_string.__func__(cls, place, **given))
+
+    async def setup(self) -> None:
+        """Nothing is to be set up."""
+
+    async def sweep_ttl(self) -> int:
+        return PluggedStore.sweep_ttl(self)
 
 
-@pytest.fixture(params=["memory", "file"])
-def store(request: pytest.FixtureRequest) -> Generator[MunimentStore, None, None]:
-    """Open the store that most tests take."""
-    with store_at(request.param) as opened:
-        yield opened
+class Awaited:
+    """A context that is entered with `async with`."""
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    async def __aenter__(self) -> Any:
+        return self._context.__enter__()
+
+    async def __aexit__(self, *raised: Any) -> None:
+        self._context.__exit__(*raised)
+
+
+for module in (test_store, test_ttl):
+    module.SqliteStore, module.AsyncSqliteStore = PluggedStore, AwaitedStore
+    plugged = {name: one for name, one in vars(module).items() if name.lower().startswith("test")}
+    globals().update({name: one for name, one in plugged.items() if name not in OF_SQL})
+store = test_store.store
+fake_embeddings = test_store.fake_embeddings
+temp_db_file = test_ttl.temp_db_file

@@ -21,8 +21,8 @@ from muniment import Passage, Runtime, View  # noqa: E402
 from muniment.errors import InvalidInput, StoreClosed  # noqa: E402
 from muniment.events.changes import RedactionReason, Transition  # noqa: E402
 from muniment.events.message import BlobPart, ReasoningPart, Role, TextPart, ToolCallPart, UriPart  # noqa: E402
-from muniment.host.openai_agents import MunimentSession, RunPlace  # noqa: E402
 from muniment.formats.responses_items import words_of_item  # noqa: E402
+from muniment.host.openai_agents import MunimentSession, RunPlace  # noqa: E402
 from tests.turns import TALK  # noqa: E402
 from tests.worlds import key_of  # noqa: E402
 

@@ -27,6 +27,7 @@ from muniment.transports.http.openapi import served as served_of
 from tests.memory.items import candidate
 from tests.memory.tools import registry
 from tests.served.conftest import serving
+from tests.served.documented import check_documented
 from tests.served.test_gateway import gateway
 from tests.turns import TALK, plain_turn
 from tests.worlds import FileWorld, sqlite_world
@@ -45,7 +46,12 @@ class ForeignProgram:
 
     def __init__(self, world: FileWorld, url: str) -> None:
         self.world = world
-        self.http = httpx2.Client(base_url=url, headers=self.headers("desk", EVERYTHING), timeout=30)
+        self.http = httpx2.Client(
+            base_url=url,
+            headers=self.headers("desk", EVERYTHING),
+            timeout=30,
+            event_hooks={"response": [check_documented]},
+        )
 
     def headers(self, name: str, scope: ClientScope) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.world.runtime.clients.create(name, scope).key}"}

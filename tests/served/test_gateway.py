@@ -24,11 +24,14 @@ from muniment.governance.access import Effect
 from muniment.governance.client_scope import GATEWAY_OPERATIONS, ClientScope
 from muniment.governance.views import View
 from muniment.runtime.catalogue import catalogue
+from muniment.transports.gateway.aliases import ALIASES
 from muniment.transports.gateway.gateway_app import GatewayApp
+from muniment.transports.gateway.memory_gateway import GATEWAY_PATHS
 from muniment.transports.http.call import Callers
 from muniment.transports.http.http_app import MountedApp
 from tests.memory.items import candidate
 from tests.served.conftest import serving
+from tests.served.documented import DOCUMENT, check_documented
 from tests.worlds import FileWorld, key_of, sqlite_world
 
 ADA, BOB = SubjectId("ada"), SubjectId("bob")
@@ -44,7 +47,7 @@ class User:
 
     def __init__(self, world: FileWorld, url: str, user: SubjectId) -> None:
         self.world = world
-        self.http = httpx2.Client(base_url=url, timeout=30)
+        self.http = httpx2.Client(base_url=url, timeout=30, event_hooks={"response": [check_documented]})
         self.issued = world.runtime.clients.create(gateway_user=user)
         self.credentials = {"user_id": user, "user_key": self.issued.key}
 
@@ -87,6 +90,22 @@ def ada(world: FileWorld) -> Iterator[User]:
         user = User(world, url, ADA)
         yield user
         user.http.close()
+
+
+# --- described --------------------------------------------------------------------------------------------------------
+
+
+def test_the_document_of_the_server_has_every_foreign_route(ada: User) -> None:
+    """Each exchange of these tests fits it, too (`check_documented`)."""
+    document = httpx2.get(f"{ada.http.base_url}/openapi.json").json()
+    assert document == DOCUMENT
+    described = {(method, path) for path, methods in document["paths"].items() for method in methods}
+    assert {(alias.method.lower(), alias.path) for alias in ALIASES} <= described
+    assert {("post", path) for path in GATEWAY_PATHS} <= described
+    assert {path for _, path in described if not path.startswith("/v1/")} == {
+        *GATEWAY_PATHS,
+        *(one.path for one in ALIASES),
+    }
 
 
 # --- add --------------------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 import { idempotencyKeyOf, type CallOptions, type Destination } from "./destination.js";
-import { answerInvalid, MunimentError, unavailable } from "./errors.js";
+import { answerInvalid, MunimentError, unavailable, type Answered } from "./errors.js";
+import { sentEvents } from "./events.js";
 import type { Problem } from "./generated/schemas.js";
 import { Patience, wait } from "./retry.js";
 import { Silence } from "./silence.js";
@@ -10,7 +11,7 @@ export interface Route {
   readonly path: string;
   /** Whether it takes an idempotency key, so that a repeat changes nothing twice. */
   readonly keyed: boolean;
-  /** Where an upload is the body: which parameters are text as it stands in the query, and not JSON. */
+  /** Where the parameters are in the query: which ones are text as it stands there, and not JSON. */
   readonly text?: readonly string[];
 }
 
@@ -18,7 +19,8 @@ export interface Route {
 interface Call {
   readonly url: URL;
   readonly headers: Record<string, string>;
-  readonly body: string | UploadBody;
+  /** Without one it is a GET. */
+  readonly body?: string | UploadBody;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
 }
@@ -30,6 +32,7 @@ type Lost = (thrown: unknown) => unknown;
 const JSON_TYPE = "application/json";
 const PROBLEM_TYPE = "application/problem+json";
 const BYTES_TYPE = "application/octet-stream";
+const EVENTS_TYPE = "text/event-stream";
 const REPORT = "Muniment-Report"; // the header with the report, where the body is a file
 const PASSING = [429, 502, 503, 504]; // of a proxy in front of the server
 const NOT_REACHED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/;
@@ -65,6 +68,48 @@ export class Caller {
         sha256: /(?:^|,)\s*sha-256=:([^:]+):/.exec(response.headers.get("Repr-Digest") ?? "")?.[1],
       };
     });
+  }
+
+  /** Returns the entries of a feed as they come. A stream that is lost is asked for again, behind the last entry. */
+  async *follow<Entry>(route: Route, request: object, options: CallOptions = {}): AsyncGenerator<Entry, void> {
+    const url = this.#destination.address(route.path, queryOf(request, route.text ?? []));
+    const call = { url, timeoutMs: this.#destination.timeoutOf(options), signal: options.signal };
+    const headers: Record<string, string> = { Accept: `${EVENTS_TYPE}, ${PROBLEM_TYPE}` };
+    const fresh = () => new Patience(true, this.#destination.attemptsMax, call.timeoutMs); // a repeat changes nothing
+    let [patience, retryMs] = [fresh(), undefined as number | undefined];
+    for (;;) {
+      let ended: unknown;
+      try {
+        const sent = { ...call, headers: this.#destination.authorized(headers) };
+        const body = await this.#attempt(sent, async (response, silence, lost) => {
+          if (response.body === null || !response.headers.get("Content-Type")?.startsWith(EVENTS_TYPE)) {
+            await response.body?.cancel();
+            throw answerInvalid("no_events", response.status);
+          }
+          return received(response.body, silence, lost);
+        });
+        for await (const event of sentEvents(body)) {
+          retryMs = event.retryMs ?? retryMs;
+          if (event.type === "problem") {
+            throw problemOf(event.data ?? "");
+          }
+          if (event.id !== undefined) {
+            [headers["Last-Event-ID"], patience] = [event.id, fresh()];
+          }
+          if (event.data !== undefined) {
+            yield reportOf<Entry>(event.data, 200);
+          }
+        }
+        ended = unavailable("connection_lost"); // the server stops, or somebody between does
+      } catch (error) {
+        ended = error;
+      }
+      const waitMs = ended instanceof MunimentError ? patience.waitMs(ended) : undefined;
+      if (waitMs === undefined) {
+        throw ended;
+      }
+      await wait(Math.max(waitMs, retryMs ?? 0), call.signal);
+    }
   }
 
   async #answered<Answer>(
@@ -110,9 +155,9 @@ export class Caller {
     const lost = (thrown: unknown) => lossOf(thrown, call, silence);
     try {
       silence.begin();
-      const body = call.body instanceof UploadBody ? call.body.sent(silence) : { body: call.body };
+      const body = call.body instanceof UploadBody ? call.body.sent(silence) : { body: call.body ?? null };
       const sent = {
-        method: "POST",
+        method: call.body === undefined ? "GET" : "POST",
         headers: call.headers,
         signal: silence.signal,
         redirect: "manual" as const,
@@ -181,12 +226,16 @@ async function refusalOf(response: Response, silence: Silence, lost: Lost): Prom
       ? unavailable("refused_before_it", status, retryAfterMs(headers))
       : answerInvalid("no_problem_document", status);
   }
-  const problem = parsed(await textOf(received(body, silence, lost)));
-  if (!isProblem(problem)) {
-    return answerInvalid("no_problem_document", status);
-  }
   const answer = { requestId: headers.get("X-Request-Id") ?? undefined, retryAfterMs: retryAfterMs(headers) };
-  return new MunimentError(problem.message, { ...problem, status }, answer);
+  return problemOf(await textOf(received(body, silence, lost)), status, answer);
+}
+
+/** Returns a problem document as an error. */
+function problemOf(text: string, status?: number, answer: Answered = {}): MunimentError {
+  const problem = parsed(text);
+  return isProblem(problem)
+    ? new MunimentError(problem.message, { ...problem, status: status ?? problem.status }, answer)
+    : answerInvalid("no_problem_document", status ?? 200);
 }
 
 function isProblem(document: unknown): document is Problem {

@@ -15,6 +15,12 @@ export interface Facts {
   readonly choices?: readonly string[] | undefined;
 }
 
+/** What the headers of a refusal say. */
+export interface Answered {
+  readonly requestId?: string | undefined;
+  readonly retryAfterMs?: number | undefined;
+}
+
 /** A call that failed: the server refused it, or gave no answer. */
 export class MunimentError extends Error implements Facts {
   override readonly name = "MunimentError";
@@ -37,11 +43,7 @@ export class MunimentError extends Error implements Facts {
   /** How long the server asks to wait before a retry. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(
-    message: string,
-    facts: Facts,
-    answer: { requestId?: string | undefined; retryAfterMs?: number | undefined } = {},
-  ) {
+  constructor(message: string, facts: Facts, answer: Answered = {}) {
     super(message);
     this.code = facts.code;
     this.kind = facts.kind;
@@ -100,5 +102,6 @@ const LOSSES = {
 
 const MISREADINGS = {
   no_report: "it is no report",
+  no_events: "it is no stream of events",
   no_problem_document: "it is no problem document",
 } as const;

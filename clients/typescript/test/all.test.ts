@@ -1,4 +1,5 @@
 import "./calls.js";
+import "./events.js";
 import "./readme.js";
 import "./retries.js";
 import "./secrets.js";

@@ -34,6 +34,11 @@ export class Proxy {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  /** Cuts all connections that are open. */
+  cut(): void {
+    this.#server.closeAllConnections();
+  }
+
   #answered(asked: IncomingMessage, answer: ServerResponse): void {
     this.seen.push(asked);
     asked.on("error", () => undefined); // whoever asked may go away
@@ -53,6 +58,12 @@ export class Proxy {
     const onward = request(new URL(asked.url!, this.#target), { method: asked.method!, headers, agent: false });
     onward.on("error", () => asked.socket.destroy());
     onward.on("response", (came) => {
+      if (came.headers["content-type"]?.startsWith("text/event-stream")) {
+        asked.socket.on("close", () => onward.destroy());
+        answer.writeHead(came.statusCode!, came.headers);
+        came.pipe(answer);
+        return;
+      }
       const pieces: Buffer[] = [];
       came.on("data", (piece: Buffer) => pieces.push(piece));
       came.on("end", () => {

@@ -181,6 +181,76 @@ test("a signal ends an upload and what it is read from", async () => {
   assert.ok(isClosed);
 });
 
+// --- downloads of the server ------------------------------------------------------------------------------------------
+
+/** Returns the SHA-256 of bytes, in base64. */
+function digestOf(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("base64");
+}
+
+/** Commits a turn with an attachment, and returns what `attachments.save` is asked for it. */
+async function attached(conversation: string, bytes: Uint8Array) {
+  const { part } = await muniment.attachments.add(bytes, { name: "door.jpg", mime_type: "image/jpeg" });
+  const turn = turnOf("t", conversation);
+  const [asked, answered] = turn.messages;
+  const content = [{ type: "text" as const, content: "Look:" }, part];
+  await muniment.transcripts.commit({ turn: { ...turn, messages: [{ ...asked!, content }, answered!] } });
+  return { conversation: { conversation }, attachment: { turn: "t", message: 0, part: 1 } };
+}
+
+test("an attachment comes as it was added, and says what it is", async () => {
+  for (const size of [1, BYTES.length, 5 * MIB + 7]) {
+    const bytes = Uint8Array.from({ length: size }, (_, place) => (place * 31) % 251);
+    const file = await muniment.attachments.save(await attached(`saved ${size}`, bytes));
+    assert.deepEqual([file.report.part?.size, file.report.part?.name], [size, "door.jpg"]);
+    assert.deepEqual([file.mediaType, file.size, file.sha256], ["image/jpeg", size, digestOf(bytes)]);
+    const came = new Uint8Array(await new Response(file.body!).arrayBuffer());
+    assert.equal(digestOf(came), digestOf(bytes));
+  }
+});
+
+test("an attachment that is gone does not come, and the report says why", async () => {
+  const asked = await attached("gone", BYTES);
+  const conversation = { conversation: "gone" };
+  await muniment.lifecycle.request({ conversation, transition: "mask", reason: "asked_for", requester: "operator" });
+  const file = await muniment.attachments.save(asked);
+  assert.deepEqual([file.body, file.size, typeof file.report.withheld], [undefined, undefined, "string"]);
+});
+
+test("an archive goes out as a file, is checked as one, and comes back in", async () => {
+  await attached("archived", BYTES);
+  const scope = { kind: "conversation" as const, channel: "default", conversation: "archived" };
+  const exported = await muniment.archives.export({ scope, private: "include" });
+  const archive = new Uint8Array(await new Response(exported.body!).arrayBuffer());
+  assert.deepEqual([exported.report.turns, exported.report.bytes, exported.size], [1, archive.length, archive.length]);
+  assert.equal(exported.sha256, digestOf(archive));
+  assert.equal((await muniment.archives.inspect(archive)).root.digest, exported.report.root.digest);
+
+  const again = await muniment.archives.export({ scope, private: "include" });
+  const restoring = { scope, private: "include" as const, mode: "restore" as const };
+  const imported = await muniment.archives.import(again.body!, restoring); // from the one call into the other
+  assert.deepEqual([imported.turns_deleted, imported.turns_inserted], [1, 1]);
+  assert.equal(imported.root.digest, exported.report.root.digest);
+  const place = { turn: "t", message: 0, part: 1 };
+  const back = await muniment.attachments.save({ conversation: { conversation: "archived" }, attachment: place });
+  assert.equal(back.sha256, digestOf(BYTES));
+  await back.body?.cancel();
+});
+
+test("a file of the server that is cut short is an error of its stream", async () => {
+  const asked = await attached("cut", BYTES);
+  proxy.fates.push("cut");
+  const file = await far.attachments.save(asked);
+  assert.equal(file.size, BYTES.length);
+  assert.equal((await refusal(new Response(file.body!).arrayBuffer())).problem, "connection_lost");
+});
+
+test("a key takes the files that it may", async () => {
+  const asked = await attached("kept", BYTES);
+  const { key } = await muniment.clients.create({ client: "no files", scope: { effects: ["append"] } });
+  assert.equal((await refusal(served.connected({ key }).attachments.save(asked))).code, "access.denied");
+});
+
 // --- downloads -------------------------------------------------------------------------------------------------------
 
 const ROUTE = { path: "/v1/files/save", keyed: false };

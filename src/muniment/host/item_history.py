@@ -52,7 +52,7 @@ from muniment.kernel.sources import EntropyIds, IdSource, SystemEntropy
 from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.transcripts.commit import CommitReceipt
 from muniment.operations.transcripts.redact import Passage
-from muniment.operations.transcripts.timeline import Anchor, AnchorKind
+from muniment.operations.transcripts.timeline import LATEST, Anchor, AnchorKind
 from muniment.runtime.runtime import Runtime
 
 PAGE_TURNS_MAX = 100
@@ -151,8 +151,14 @@ class ItemHistory:
 
     def _backwards(self, wanted: int | None) -> Iterator[PlacedItem]:
         """Yield items, newest first."""
-        anchor: Anchor | None = Anchor()
-        size = PAGE_TURNS_MAX if wanted is None else min(wanted, PAGE_TURNS_MAX)
+        return self.placed(LATEST, PAGE_TURNS_MAX if wanted is None else min(wanted, PAGE_TURNS_MAX))
+
+    def placed(self, start: Anchor, size: int) -> Iterator[PlacedItem]:
+        """Yield the items of the turns at an anchor, then of those before them, newest first; so many turns a read.
+
+        Raises `transcript.unknown_place` for a turn that there never was.
+        """
+        anchor: Anchor | None = start
         while anchor is not None:
             owned = self._page(anchor, View.RAW_OWNER, size)
             shown = self._page(anchor, View.MODEL_CONTEXT, size)

@@ -20,6 +20,7 @@ import msgspec
 
 from muniment.errors import CursorInvalid, TurnConflict
 from muniment.events.attributes import Attribute, AttributeSource, AttributeTarget, SourceKind, ValueKind
+from muniment.events.changes import Transition
 from muniment.events.identity import ConversationKey
 from muniment.events.message import Authority, BlobPart, Message, Role, TextPart
 from muniment.events.turn import Ingress, Source, Turn
@@ -207,6 +208,10 @@ class KeptItems:
     def place(self, namespace: Sequence[str]) -> ConversationKey:
         """Return the conversation of a namespace."""
         return ConversationKey(conversation=escaped_name(*namespace), channel=self.channel)
+
+    def withdraw(self, item: KeptItem, reason: str, requester: str) -> None:
+        """Mask a value: no view shows it any more, and its content stays."""
+        self.runtime.lifecycle.request(item.place, Transition.MASK, reason, requester, item.turn)
 
     def erase(self, item: KeptItem, reason: str, requester: str) -> None:
         """Erase a value for good; one that is held stays."""

@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage
 from muniment.events.name_types import DEFAULT_CHANNEL
 from muniment.events.turn import Turn
 from muniment.host.langchain_items import items_of, langchain_history, messages_of
-from muniment.host.run_evidence import in_thread
+from muniment.host.off_loop import off_loop
 from muniment.runtime.runtime import Runtime
 
 
@@ -36,7 +36,7 @@ class EvidenceChatHistory(BaseChatMessageHistory):
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Add messages as one turn; when the caller is cancelled, what has begun ends."""
-        await in_thread(lambda: self.add_messages(messages))
+        await off_loop(self.add_messages, messages)
 
     def clear(self) -> None:
         """Mask all turns that the conversation has now."""

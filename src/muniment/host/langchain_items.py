@@ -13,7 +13,7 @@ from langchain_core.messages import BaseMessage, message_to_dict, messages_from_
 from muniment.errors import InvalidInput
 from muniment.events.message import Role, ToolCallResponsePart
 from muniment.events.turn import Turn
-from muniment.formats.parted_items import FIELDS_OF_FORM, Item, Said, said_by_role
+from muniment.formats.parted_items import FIELDS_OF_FORM, Item, SpokenItem, words_by_role
 from muniment.formats.turns import read_messages
 from muniment.host.item_history import ItemHistory
 from muniment.runtime.runtime import Runtime
@@ -25,7 +25,7 @@ FORM = FIELDS_OF_FORM | {"chunk_position", "model_provider", "outcome", "service
 
 def langchain_history(store: Runtime, turn: Turn) -> ItemHistory:
     """Return the history of messages of LangChain in the conversation of a turn."""
-    return ItemHistory(store, turn, saying=said_by_message, fields_of_form=FORM, requester=LANGCHAIN)
+    return ItemHistory(store, turn, words_of=words_of_message, fields_of_form=FORM, requester=LANGCHAIN)
 
 
 def items_of(messages: Iterable[BaseMessage]) -> list[Item]:
@@ -45,13 +45,13 @@ def messages_of(items: Sequence[Item]) -> list[BaseMessage]:
     return messages_from_dict(list(items))
 
 
-def said_by_message(item: Item) -> Said:
+def words_of_message(item: Item) -> SpokenItem:
     """Return who says an item, and the parts of it."""
     data = item["data"]
     if item["type"] == "tool":
-        return Said(Role.TOOL, [ToolCallResponsePart(id=data["tool_call_id"], response=data["content"])])
+        return SpokenItem(Role.TOOL, [ToolCallResponsePart(id=data["tool_call_id"], response=data["content"])])
     try:
         messages, _ = read_messages(LANGCHAIN, [item])
     except InvalidInput:  # of a kind of its own: its texts are kept
-        return said_by_role(data)
-    return Said(messages[-1].role, messages[-1].parts())
+        return words_by_role(data)
+    return SpokenItem(messages[-1].role, messages[-1].parts())

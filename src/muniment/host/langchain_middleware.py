@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, NotRequired, cast
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse, ModelRequest, ModelResponse
@@ -34,7 +35,8 @@ from muniment.events.identity import ConversationKey
 from muniment.events.name_types import DEFAULT_CHANNEL
 from muniment.events.turn import Source, ToolObservation, Turn
 from muniment.host.langchain_items import items_of, langchain_history
-from muniment.host.run_evidence import RECALL_TOKENS, RunEvidence, in_thread
+from muniment.host.off_loop import off_loop
+from muniment.host.run_evidence import RECALL_TOKENS, RunEvidence
 from muniment.kernel.digest import framed, sha256
 from muniment.runtime.runtime import Runtime
 
@@ -59,7 +61,7 @@ def thread_of(runtime: GraphRuntime[Any]) -> str | None:
 class EvidenceMiddleware(AgentMiddleware[EvidenceState, Any, Any]):
     """Commits the runs of an agent and recalls for them. Put it first among the middlewares.
 
-    `subject` is who the conversation is with, or tells it of the runtime of a run, as from its context. `conversation`
+    `store` is a runtime, or a path that is opened (`evidence.close` closes it). `subject` is who the conversation is with, or tells it of the runtime of a run, as from its context. `conversation`
     tells the conversation, by default the thread. With `recall_tokens` above 0, what memory has on the newest message
     of the user comes before the messages of each prompt, in a block of at most so many tokens; it is in no state and
     in no turn. Failures of the store are counted (`evidence.failures`), logged, and stop no run unless `fail_closed`.
@@ -69,7 +71,7 @@ class EvidenceMiddleware(AgentMiddleware[EvidenceState, Any, Any]):
 
     def __init__(
         self,
-        store: Runtime,
+        store: Runtime | str | Path,
         subject: str | NameOf,
         *,
         conversation: NameOf = thread_of,
@@ -79,7 +81,6 @@ class EvidenceMiddleware(AgentMiddleware[EvidenceState, Any, Any]):
     ) -> None:
         super().__init__()
         self.evidence = RunEvidence(store, recall_tokens=recall_tokens, fail_closed=fail_closed)
-        self._store = store
         self._subject = subject
         self._conversation = conversation
         self._channel = channel
@@ -113,7 +114,7 @@ class EvidenceMiddleware(AgentMiddleware[EvidenceState, Any, Any]):
 
     async def aafter_agent(self, state: EvidenceState, runtime: GraphRuntime[Any]) -> dict[str, Any]:
         """Do as `after_agent`, in a thread; when the run is cancelled, the commit still ends."""
-        return await in_thread(lambda: self.after_agent(state, runtime))
+        return await off_loop(self.after_agent, state, runtime)
 
     # --- a call of the model ------------------------------------------------------------------------------------------
 
@@ -127,7 +128,7 @@ class EvidenceMiddleware(AgentMiddleware[EvidenceState, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ExtendedModelResponse[Any]:
         """Do as `wrap_model_call`; memory is asked in a thread."""
-        return _keeping(request, await handler(await in_thread(lambda: self._with_memory(request))))
+        return _keeping(request, await handler(await off_loop(self._with_memory, request)))
 
     def _with_memory(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         asked = next((str(each.text) for each in reversed(request.messages) if isinstance(each, HumanMessage)), "")
@@ -155,7 +156,7 @@ class EvidenceMiddleware(AgentMiddleware[EvidenceState, Any, Any]):
             source=_source_of(run),
             tools=[_observed(each) for each in run if isinstance(each, ToolMessage)],
         )
-        _ = langchain_history(self._store, turn).append(items_of(map(_without_artifact, run)), turn_id=turn_id)
+        _ = langchain_history(self.evidence.store, turn).append(items_of(map(_without_artifact, run)), turn_id=turn_id)
 
 
 def _keeping(request: ModelRequest[Any], response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:

@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from muniment.governance.views import View
-from muniment.host.run_evidence import in_thread
+from muniment.host.off_loop import off_loop
 from muniment.operations.memory.recall_report import RECALL_HITS, RecallHit, RecallPlane, RecallScope
 from muniment.runtime.runtime import Runtime
 
@@ -43,7 +43,7 @@ class RecallRetriever(BaseRetriever):
         run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002 - the same
         k: int | None = None,
     ) -> list[Document]:
-        return await in_thread(lambda: self._recalled(query, k))
+        return await off_loop(self._recalled, query, k)
 
     def _recalled(self, query: str, k: int | None) -> list[Document]:
         scope = RecallScope(planes=list(self.planes))

@@ -8,8 +8,9 @@
 Values are turns and no memory items: items are statements with evidence, of which JSON, or the same words again, is
 refused, and a store has to give back exactly what was put. Their words are searched, shown and redacted like all words;
 a redacted value comes back as the redaction left it, or, where that is no JSON any more, not at all. A put over a value
-leaves the older one in the history of the conversation. A delete erases all values of the key for good, with a receipt
-each (`muniment guide erasure`); what is held stays, and goes on being read.
+leaves the older one in the history of the conversation. A delete masks all values of the key: no view shows them and no
+search finds them, and what an agent once knew stays on record until it is erased (`muniment guide erasure`). With
+`erase_deleted` it erases them for good at once, with a receipt each, which takes longer.
 
 A search with a query ranks and leaves nothing out. With an `index` it compares the vectors of its `embed`; without one
 the search of the store ranks, by words, and by meaning where the store has an embedder.
@@ -79,10 +80,11 @@ class MunimentStore(BaseStore):
 
     `store` is a runtime, of `open` or of `connect`, or the path of a store to open; `close` closes only what was opened
     here. `channel` has one conversation for each namespace. `subject` is under whom values can be found and erased, or
-    what names it for a namespace. `index` is the configuration of LangGraph for a search by meaning, `ttl` the one for
-    how long values live; `sweep_ttl` erases those that have expired. Reads see what the store held before the puts of
-    their batch, and of several puts of one key the last counts. A value is JSON of up to 1 MiB. Any thread may call any
-    method, and the awaited ones never hold up an event loop. Takes an access that includes the view `raw_owner`.
+    what names it for a namespace. `index` is the configuration of LangGraph for a search by meaning, and `ttl` the one
+    for how long values live; `sweep_ttl` deletes those that have expired, and nothing else calls it. Reads see what the
+    store held before the puts of their batch, and of several puts of one key the last counts. A value is JSON of up to
+    1 MiB. Any thread may call any method, and the awaited ones never hold up an event loop. Takes an access that
+    includes the view `raw_owner`.
     """
 
     supports_ttl = True
@@ -95,11 +97,13 @@ class MunimentStore(BaseStore):
         ttl: TTLConfig | None = None,
         channel: str = CHANNEL,
         subject: str | Callable[[tuple[str, ...]], str] = CHANNEL,
+        erase_deleted: bool = False,
         clock: Clock | None = None,
     ) -> None:
         self._given = GivenStore(store)
         self._items = KeptItems(self._given.runtime, channel)
         self._subject = subject
+        self._dismiss = self._items.erase if erase_deleted else self._items.withdraw
         self._clock = clock or SystemClock()
         self._made: OrderedDict[tuple[str, str], list[bytes]] = OrderedDict()
         self.ttl_config = ttl
@@ -143,12 +147,12 @@ class MunimentStore(BaseStore):
         return step
 
     def sweep_ttl(self) -> int:
-        """Erase the values that have expired, with those that their keys had before, and return how many keys had."""
+        """Delete the values that have expired, with those that their keys had before; return how many keys had any."""
         self._items.follow()
         now_ms = self._clock.now_ms()
         gone = [versions[-1].address for versions in self._items.newest_first() if _has_expired(versions[-1], now_ms)]
         for address in gone:
-            self._erase(address, "expired")
+            self._delete(address, "expired")
         return len(gone)
 
     # --- the steps of a batch -----------------------------------------------------------------------------------------
@@ -177,7 +181,7 @@ class MunimentStore(BaseStore):
         if gone and values:
             self._items.follow()
         for address in gone:
-            self._erase(address, "deleted")
+            self._delete(address, "deleted")
         return results
 
     def _new_values(self, ops: list[PutOp]) -> Generator[TextsToEmbed, Vectors, list[NewValue]]:
@@ -203,9 +207,9 @@ class MunimentStore(BaseStore):
     def _subject_of(self, namespace: tuple[str, ...]) -> str:
         return self._subject if isinstance(self._subject, str) else self._subject(namespace)
 
-    def _erase(self, address: Address, reason: str) -> None:
+    def _delete(self, address: Address, reason: str) -> None:
         for item in self._items.versions(address):
-            self._items.erase(item, reason, self._subject_of(item.namespace))
+            self._dismiss(item, reason, self._subject_of(item.namespace))
 
     # --- reading ------------------------------------------------------------------------------------------------------
 

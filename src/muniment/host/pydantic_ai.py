@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace as with_fields
+from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -32,8 +33,9 @@ from muniment.events.identity import ConversationKey
 from muniment.events.name_types import DEFAULT_CHANNEL
 from muniment.events.turn import Delivery, Source, Turn
 from muniment.host.item_history import ItemHistory
-from muniment.host.pydantic_ai_items import FORM, items_of, messages_of, said_by_item
-from muniment.host.run_evidence import RECALL_TOKENS, RunEvidence, in_thread
+from muniment.host.off_loop import off_loop
+from muniment.host.pydantic_ai_items import FORM, items_of, messages_of, words_of_item
+from muniment.host.run_evidence import RECALL_TOKENS, RunEvidence
 from muniment.runtime.runtime import Runtime
 
 REQUESTER = "pydantic_ai"
@@ -44,11 +46,11 @@ class ModelMessageHistory:
 
     def __init__(self, store: Runtime, *, subject: str, conversation: str, channel: str = DEFAULT_CHANNEL) -> None:
         self._turn = Turn(turn="", subject=subject, messages=[], conversation=conversation, channel=channel)
-        self._items = ItemHistory(store, self._turn, saying=said_by_item, fields_of_form=FORM, requester=REQUESTER)
+        self._items = ItemHistory(store, self._turn, words_of=words_of_item, fields_of_form=FORM, requester=REQUESTER)
 
     async def messages(self) -> list[ModelMessage]:
         """Return all messages, oldest first, exactly as they were appended; what was redacted or erased has markers."""
-        return await in_thread(lambda: messages_of(self._items.newest()))
+        return await off_loop(lambda: messages_of(self._items.newest()))
 
     async def append(self, messages: Sequence[ModelMessage], *, run_id: str | None = None) -> None:
         """Append messages as one turn, durably, as those of `result.new_messages()`.
@@ -56,11 +58,11 @@ class ModelMessageHistory:
         With the id of a run, a repeat appends nothing, and other messages raise `transcript.turn_conflict`. What has
         begun ends, even when the caller is cancelled. Raises `request.invalid`, `request.limit_exceeded`.
         """
-        _ = await in_thread(lambda: self.commit(messages, run_id))
+        _ = await off_loop(self.commit, messages, run_id)
 
     async def clear(self) -> None:
         """Mask all turns that the conversation has now. Nothing is destroyed; `Runtime.lifecycle.erase` does that."""
-        _ = await in_thread(self._items.clear)
+        _ = await off_loop(self._items.clear)
 
     def commit(
         self, messages: Sequence[ModelMessage], run_id: str | None = None, delivery: Delivery = Delivery.DELIVERED
@@ -73,7 +75,7 @@ class ModelMessageHistory:
 class EvidenceCapability(AbstractCapability[AgentDepsT]):
     """Commits the runs of an agent and recalls for them.
 
-    `subject` is who the conversation is with, or tells it of the context of a run, as from its `deps`. With
+    `store` is a runtime, or a path that is opened (`evidence.close` closes it). `subject` is who the conversation is with, or tells it of the context of a run, as from its `deps`. With
     `recall_tokens` above 0, what memory has on the newest prompt of the user comes before the messages of each request,
     in a block of at most so many tokens; it is in no history and no turn. Failures of the store are counted
     (`evidence.failures`), logged, and stop no run unless `fail_closed`.
@@ -81,7 +83,7 @@ class EvidenceCapability(AbstractCapability[AgentDepsT]):
 
     def __init__(
         self,
-        store: Runtime,
+        store: Runtime | str | Path,
         subject: str | Callable[[RunContext[AgentDepsT]], str],
         *,
         channel: str = DEFAULT_CHANNEL,
@@ -89,7 +91,6 @@ class EvidenceCapability(AbstractCapability[AgentDepsT]):
         fail_closed: bool = False,
     ) -> None:
         self.evidence = RunEvidence(store, recall_tokens=recall_tokens, fail_closed=fail_closed)
-        self._store = store
         self._subject = subject
         self._channel = channel
 
@@ -99,7 +100,7 @@ class EvidenceCapability(AbstractCapability[AgentDepsT]):
         """Put what memory has before the messages of a request."""
         question = _newest_prompt(request_context.messages)
         key = ConversationKey(conversation=ctx.conversation_id or "", channel=self._channel)
-        block = await in_thread(lambda: self.evidence.recalled(lambda: self._subject_of(ctx), key, question))
+        block = await off_loop(lambda: self.evidence.recalled(lambda: self._subject_of(ctx), key, question))
         if not block:
             return request_context
         recalled = ModelRequest(parts=[UserPromptPart(block)])
@@ -120,11 +121,12 @@ class EvidenceCapability(AbstractCapability[AgentDepsT]):
     async def _settle(self, ctx: RunContext[AgentDepsT], messages: Sequence[ModelMessage], delivery: Delivery) -> None:
         if not messages:
             return
-        _ = await in_thread(lambda: self.evidence.settled(lambda: self._commit(ctx, messages, delivery)))
+        _ = await off_loop(lambda: self.evidence.settled(lambda: self._commit(ctx, messages, delivery)))
 
     def _commit(self, ctx: RunContext[AgentDepsT], messages: Sequence[ModelMessage], delivery: Delivery) -> None:
+        subject, conversation = self._subject_of(ctx), ctx.conversation_id or ""
         history = ModelMessageHistory(
-            self._store, subject=self._subject_of(ctx), conversation=ctx.conversation_id or "", channel=self._channel
+            self.evidence.store, subject=subject, conversation=conversation, channel=self._channel
         )
         suffix = "" if delivery is Delivery.DELIVERED else f".{delivery}"  # a run may succeed when it is run again
         history.commit(messages, f"{ctx.run_id}{suffix}", delivery)

@@ -30,7 +30,7 @@ from muniment.events.message import (
     ToolCallResponsePart,
     UriPart,
 )
-from muniment.formats.parted_items import FIELDS_OF_FORM, Item, Said
+from muniment.formats.parted_items import FIELDS_OF_FORM, Item, SpokenItem
 
 FORM = FIELDS_OF_FORM | {"canonical_system", "identifier", "outcome", "provider_url", "scope", "state", "tool_kind"}
 JOINED = "joined"  # the kind of an item whose parts belong to the message before it
@@ -64,13 +64,13 @@ def messages_of(items: Sequence[Item]) -> list[ModelMessage]:
     return ModelMessagesTypeAdapter.validate_json(json.dumps(messages))
 
 
-def said_by_item(item: Item) -> Said:
+def words_of_item(item: Item) -> SpokenItem:
     """Return who says an item, and the parts of it."""
     if item["kind"] == "response":
         role = Role.ASSISTANT
     else:
         role = _role_of(item["parts"][0]) if item["parts"] else Role.SYSTEM
-    return Said(role, [part for each in item["parts"] for part in _parts_of(each)])
+    return SpokenItem(role, [part for each in item["parts"] for part in _parts_of(each)])
 
 
 def _items_of_message(message: Item) -> Iterator[Item]:

@@ -7,15 +7,15 @@ store says can be relied on.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
-from contextvars import copy_context
 from logging import getLogger
+from pathlib import Path
 from threading import Lock
 from typing import TypeVar
 
 from muniment.errors import Kind, MunimentError, UnknownConversation
 from muniment.events.identity import ConversationKey
+from muniment.host.off_loop import AdaptedStore
 from muniment.operations.memory.prompt_report import BlockComposition, PromptBlock
 from muniment.runtime.runtime import Runtime
 
@@ -26,14 +26,24 @@ T = TypeVar("T")
 
 
 class RunEvidence:
-    """Recalls for the runs of an agent and commits their turns. Thread-safe; one may serve any number of runs."""
+    """Recalls for the runs of an agent and commits their turns. Thread-safe; one may serve any number of runs.
 
-    def __init__(self, store: Runtime, *, recall_tokens: int = RECALL_TOKENS, fail_closed: bool = False) -> None:
-        self._store = store
+    `store` is a runtime, which stays open, or a path, which `close` closes.
+    """
+
+    def __init__(
+        self, store: Runtime | str | Path, *, recall_tokens: int = RECALL_TOKENS, fail_closed: bool = False
+    ) -> None:
+        self._adapted = AdaptedStore(store)
+        self.store = self._adapted.runtime
         self._recall_tokens = recall_tokens
         self._fail_closed = fail_closed
         self._counting = Lock()
         self._failures = 0
+
+    def close(self) -> None:
+        """Close a store that was opened here. A repeat does nothing."""
+        self._adapted.close()
 
     @property
     def failures(self) -> int:
@@ -59,7 +69,7 @@ class RunEvidence:
         return self._guarded("commit", committed, later=False, refused=True)
 
     def _block(self, subject: str, conversation: ConversationKey | None, question: str) -> str:
-        prompt = self._store.memory.prompt
+        prompt = self.store.memory.prompt
         if conversation is not None:
             goes_on = BlockComposition(conversation=conversation.conversation, channel=conversation.channel)
             try:
@@ -86,9 +96,3 @@ class RunEvidence:
 def _text(block: PromptBlock) -> str:
     """Return the text of a block, empty when nothing is in it."""
     return block.text if any(section.ids for section in block.sections) else ""
-
-
-async def in_thread(call: Callable[[], T]) -> T:
-    """Return what a call returns that runs in a thread. When the caller is cancelled, it ends all the same."""
-    context = copy_context()
-    return await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, context.run, call))

@@ -161,6 +161,7 @@ import type {
   SkillDetail,
   SkillsPage,
   Slice,
+  SpaceEvent,
   SpaceList,
   SubjectsPage,
   TableDescriptions,
@@ -437,6 +438,17 @@ export class EventsGroup {
    */
   read(request: ReadEventsRequest = {}, options?: CallOptions): Promise<EventPage> {
     return this.#caller.call({ path: "/v1/events/read", keyed: false }, request, options);
+  }
+
+  /**
+   * Follow what happens, as Server-Sent Events.
+   *
+   * It goes on until you leave the loop, `signal` ends it, or something is wrong: the key was revoked, or the server is
+   * not reached any more. A connection that is lost is made again, and nothing is missed. To go on after a restart of
+   * your program, give the `id` of the last entry that you have dealt with as `after`.
+   */
+  follow(request: ReadEventsRequest = {}, options?: CallOptions): AsyncGenerator<SpaceEvent, void> {
+    return this.#caller.follow({ path: "/v1/events", keyed: false, text: ["after", "view", "channel", "conversation"] }, request, options);
   }
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hmac
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, NamedTuple
@@ -27,9 +27,9 @@ from muniment.errors import InvalidInput, NotAuthenticated, RouteMissing
 from muniment.events.binding import bind
 from muniment.events.identity import SubjectId
 from muniment.runtime.runtime import Runtime
-from muniment.transports.gateway import memory_gateway
 from muniment.transports.gateway.aliases import ALIASES, PLACE, Alias
-from muniment.transports.gateway.memory_wire import AddExchange, FlushSession, SearchMemories
+from muniment.transports.gateway.gateway_document import gateway_paths
+from muniment.transports.gateway.memory_gateway import CREDENTIALS, GATEWAY_PATHS
 from muniment.transports.gateway.translation import Speaker, budget_of, chosen, request_of
 from muniment.transports.http.call import Callers, json_body
 from muniment.transports.http.http_app import MountedApp
@@ -40,13 +40,6 @@ MOUNTS = ("/memories/", "/memory/", "/agent-tool-registries", "/agent-tool-regis
 MEMORIES_BYTES_MAX = 2 * 1024 * 1024  # of a body that says who sent it
 CHARS_PER_TOKEN = 3  # about
 FITTING_MAX = 8  # how often a text that is too long for its bound is asked for again
-# path -> what it is asked, and what answers
-MEMORIES: dict[str, tuple[type[Struct], Callable[[Runtime, SubjectId, Any], Struct]]] = {
-    "/memories/search": (SearchMemories, memory_gateway.search),
-    "/memories/add": (AddExchange, memory_gateway.add),
-    "/memories/flush": (FlushSession, memory_gateway.flush),
-}
-CREDENTIALS = ("user_id", "user_key")
 IDEMPOTENCY_HEADERS = ("idempotency-key", "x-idempotency-key")
 
 
@@ -64,6 +57,7 @@ class GatewayApp:
     def __init__(self, operations: Iterable[Operation], callers: Callers) -> None:
         self._callers = callers
         self._operations = {one.path: one for one in operations}
+        self.described = gateway_paths(self._operations.values())
         self._routes: dict[str, dict[str, list[Alias]]] = defaultdict(lambda: defaultdict(list))
         for alias in ALIASES:
             self._routes[alias.path][alias.method].append(alias)
@@ -83,10 +77,10 @@ class GatewayApp:
         request = Request(scope, receive)
         route, place = self._route(scope["path"])
         scope["state"]["route"] = route
-        methods = {"POST"} if route in MEMORIES else set(self._routes[route])
+        methods = {"POST"} if route in GATEWAY_PATHS else set(self._routes[route])
         if request.method not in methods:
             response = wrong_method(methods)
-        elif route in MEMORIES:
+        elif route in GATEWAY_PATHS:
             response = await self._memories(request, route)
         else:
             response = await self._alias(request, self._routes[route][request.method], place)
@@ -94,7 +88,7 @@ class GatewayApp:
 
     def _route(self, path: str) -> tuple[str, str | None]:
         """Return the route of a path, and the place that it names; an id may have slashes, too."""
-        if path in MEMORIES or (path in self._routes and not path.endswith(PLACE)):
+        if path in GATEWAY_PATHS or (path in self._routes and not path.endswith(PLACE)):
             return path, None
         for route in self._routes:
             base = route.removesuffix(PLACE) + "/"
@@ -113,7 +107,7 @@ class GatewayApp:
     def _remembered(self, path: str, body: dict[str, Any]) -> tuple[Struct, str]:
         user, key = (body.pop(name, None) for name in CREDENTIALS)
         runtime, fingerprint = self._user(user, key)
-        asked, answer = MEMORIES[path]
+        asked, _, answer, _ = GATEWAY_PATHS[path]
         return answer(runtime, SubjectId(user), bind(body, asked, is_request=True)), fingerprint
 
     def _user(self, user: object, key: object) -> tuple[Runtime, str]:

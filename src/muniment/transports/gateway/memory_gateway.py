@@ -13,7 +13,11 @@ Nothing here extracts items from what was said: that takes a model, and the host
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, NamedTuple
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from muniment.errors import InvalidInput, TurnConflict, UnknownConversation, UnknownPlace
 from muniment.events.identity import ConversationKey, SubjectId, TurnId
@@ -40,6 +44,7 @@ from muniment.transports.gateway.memory_wire import (
     FoundMemory,
     MemoryResults,
     MemoryScope,
+    ProjectRequest,
     SearchMemories,
 )
 
@@ -234,3 +239,22 @@ def uri_of(reference: HostReference) -> str:
     if "://" in reference.id:
         return reference.id
     return f"{quote(reference.host, safe='')}:{quote(reference.type, safe='')}/{quote(reference.id, safe='')}"
+
+
+class GatewayPath(NamedTuple):
+    """A path of the memory gateway: what it is asked, what answers, with what, and what it is for."""
+
+    asked: type[ProjectRequest]
+    report: type[Struct]
+    answer: Callable[[Runtime, SubjectId, Any], Struct]
+    summary: str
+
+
+GATEWAY_PATHS = {
+    "/memories/search": GatewayPath(
+        SearchMemories, MemoryResults, search, "Find what is known of the user on a question."
+    ),
+    "/memories/add": GatewayPath(AddExchange, AddAnswer, add, "Keep a question and its answer as one turn."),
+    "/memories/flush": GatewayPath(FlushSession, FlushAnswer, flush, "Bring the indexes of a session up to date."),
+}
+CREDENTIALS = {"user_id": "The user, who is the subject of the key.", "user_key": "Client key of the user."}

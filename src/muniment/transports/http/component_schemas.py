@@ -23,16 +23,17 @@ LISTS = {"anyOf", "oneOf", "prefixItems"}  # a list of schemas
 NAMED = {"properties"}  # schemas under names
 
 
-def component_schemas(operations: Iterable[Operation]) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
-    """Return the schema of each report, and all components."""
+def component_schemas(
+    operations: Iterable[Operation], others: Iterable[Any] = ()
+) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
+    """Return the schema of each report, and all components: those of other types, too."""
     listed = list(operations)
-    shapes, found = msgspec.json.schema_components(
-        [shape for operation in listed for shape in (operation.request, operation.report)], ref_template=COMPONENTS
-    )
+    wanted = [shape for operation in listed for shape in (operation.request, operation.report)]
+    shapes, found = msgspec.json.schema_components([*wanted, *others], ref_template=COMPONENTS)
     unions: dict[str, dict[str, Any]] = {}
     components = {name: _shaped(schema, unions) for name, schema in found.items()}
     assert not unions.keys() & components.keys(), "a name means one thing"
-    return list(shapes[1::2]), components | unions
+    return list(shapes[1 : len(wanted) : 2]), components | unions
 
 
 def referred(described: Any, components: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

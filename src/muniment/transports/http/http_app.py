@@ -3,7 +3,7 @@
 POST /v1/<group>/<verb>   every operation; its request as JSON, or an upload with the parameters in the query
 GET  /v1/<group>/<verb>   operations that only read
 GET  /v1/<group>          the feed of a group, as Server-Sent Events
-GET  /openapi.json        all of that, described
+GET  /openapi.json        all of that, and what is mounted beside it, described
 GET  /health/live         the process answers
 GET  /health/ready        the store answers, too
 GET  /.well-known/...     where tokens come from, where they are taken (`token_metadata.py`)
@@ -31,7 +31,7 @@ from muniment.runtime.runtime import Runtime
 from muniment.transports.http.call import Callers, TokenNames, answered
 from muniment.transports.http.downloads import Downloads
 from muniment.transports.http.event_stream import EventStreams
-from muniment.transports.http.openapi import is_feed, methods_of, openapi, served, stream_path
+from muniment.transports.http.openapi import OtherPaths, is_feed, methods_of, openapi, served, stream_path
 from muniment.transports.http.problem import wrong_method
 from muniment.transports.http.rates import Rates
 from muniment.transports.http.request_guard import LOOPBACK_ONLY, GuardRules, RequestGuard, RequestObserver
@@ -52,8 +52,14 @@ class Route(NamedTuple):
 class MountedApp(Protocol):
     """An application at a path of its own, or at all that begin with one that has a slash at its end.
 
-    `run` holds what it needs, for as long as the server serves.
+    `run` holds what it needs, for as long as the server serves. `described` is what the OpenAPI document says of its
+    paths, or None where they have a protocol that describes itself.
     """
+
+    @property
+    def described(self) -> OtherPaths | None:
+        """What the OpenAPI document says of its paths."""
+        ...
 
     def run(self) -> AbstractAsyncContextManager[None]:
         """Serve requests inside."""
@@ -102,14 +108,16 @@ def http_app(runtime: Runtime, operations: Iterable[Operation], sources: Sources
         path_of(one): Route(partial(_operation, one, callers, downloads), tuple(methods_of(one))) for one in listed
     }
     routes |= {stream_path(one): Route(partial(streams.answered, one)) for one in listed if is_feed(one)}
-    routes["/openapi.json"] = Route(partial(_document, cache(lambda: msgspec.json.encode(openapi(listed)))))
+    mounts = setup.mounts(callers)
+    others = [app.described for app in dict.fromkeys(mounts.values()) if app.described is not None]
+    routes["/openapi.json"] = Route(partial(_document, cache(lambda: msgspec.json.encode(openapi(listed, others)))))
     routes["/health/live"] = Route(_alive)
     routes["/health/ready"] = Route(partial(_ready, runtime))
     metadata = None if tokens is None else token_metadata(tokens.issuer, tokens.audience)
     if metadata is not None:
         routes |= dict.fromkeys(metadata.paths, Route(partial(_told, metadata.document)))
         rules = replace(rules, metadata_url=metadata.url)
-    return RequestGuard(Paths(routes, setup.mounts(callers), streams.stop), rules, sources.ids, setup.observer)
+    return RequestGuard(Paths(routes, mounts, streams.stop), rules, sources.ids, setup.observer)
 
 
 class Paths:

@@ -4,13 +4,16 @@ Every operation is a POST of its request as JSON; an operation that only reads i
 query. An upload is the body of a POST, and the parameters are then in the query. A download is
 the body of an answer, and the report is then in a header. Every answer that is no report is a problem document.
 Operations that take a path on the machine of the store are not served.
+
+The stream of a feed is a GET that never ends, of the media type `text/event-stream`. What one of its events is, OpenAPI
+can say from 3.2 on (`itemSchema`); until then `x-itemSchema` says it as 3.2 does.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 import msgspec
 
@@ -39,6 +42,21 @@ IDEMPOTENCY_KEY = {
     "description": "Visible ASCII of your choice; a repeat with the same key and request gets the first answer again.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
 }
+KEY_PARAMETER = {"$ref": "#/components/parameters/IdempotencyKey"}
+REFUSALS = {str(status): {"$ref": f"#/components/responses/{status}"} for status in MEANINGS}
+PROBLEMS = {"enum": ["problem"]}  # the type of an event that ends a stream
+EVENT_STREAM, LAST_EVENT = "text/event-stream", "Last-Event-ID"
+
+
+class OtherPaths(NamedTuple):
+    """What the document says of paths that are no operations: `paths` makes them of all components.
+
+    `shapes` are the types that it needs among these, `tags` the names under which it lists its paths.
+    """
+
+    tags: Mapping[str, str]
+    shapes: Sequence[Any]
+    paths: Callable[[Mapping[str, dict[str, Any]]], dict[str, Any]]
 
 
 def served(operations: Iterable[Operation]) -> list[Operation]:
@@ -56,7 +74,7 @@ def is_feed(operation: Operation) -> bool:
 
 
 def stream_path(operation: Operation) -> str:
-    """Return the path of the stream of a feed. The document does not list it: an OpenAPI operation comes to an end."""
+    """Return the path of the stream of a feed."""
     return f"{PREFIX}/{operation.group}"
 
 
@@ -66,16 +84,21 @@ def methods_of(operation: Operation) -> list[str]:
     return ["GET", "POST"] if reads else ["POST"]
 
 
-def openapi(operations: Iterable[Operation]) -> dict[str, Any]:
-    """Return the OpenAPI document of operations."""
-    listed = list(operations)
-    reports, components = component_schemas(listed)
-    paths = {
+def openapi(operations: Iterable[Operation], others: Iterable[OtherPaths] = ()) -> dict[str, Any]:
+    """Return the OpenAPI document of operations, and of what is served beside them."""
+    listed, beside = list(operations), list(others)
+    reports, components = component_schemas(listed, [shape for other in beside for shape in other.shapes])
+    paths: dict[str, Any] = {
         path_of(operation): {
             method.lower(): _described(operation, method, components, report) for method in methods_of(operation)
         }
         for operation, report in zip(listed, reports, strict=True)
     }
+    paths |= {stream_path(one): {"get": _stream(one, components)} for one in listed if is_feed(one)}
+    for other in beside:
+        paths |= other.paths(components)
+    refusals = _refusals()
+    tags = _groups(listed) | {name: about for other in beside for name, about in other.tags.items()}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -84,12 +107,12 @@ def openapi(operations: Iterable[Operation]) -> dict[str, Any]:
             "description": "A store of agent conversations as encrypted, verifiable evidence.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
-        "tags": [{"name": group, "description": about} for group, about in _groups(listed).items()],
+        "tags": [{"name": group, "description": about} for group, about in tags.items()],
         "paths": paths,
         "components": {
-            "schemas": {**referred(paths, components), **_problem()},
+            "schemas": referred([paths, refusals], components | _problem()),
             "parameters": {"IdempotencyKey": IDEMPOTENCY_KEY},
-            "responses": _refusals(),
+            "responses": refusals,
             "securitySchemes": {"client_key": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{"client_key": []}],
@@ -104,22 +127,12 @@ def _described(operation: Operation, method: str, components: dict[str, Any], re
         "summary": operation.summary,
         "description": _description(operation, method),
         "x-terms": msgspec.to_builtins(operation.terms),
-        "responses": {
-            **_answers(operation, report),
-            **{str(status): {"$ref": f"#/components/responses/{status}"} for status in MEANINGS},
-        },
+        "responses": {**_answers(operation, report), **REFUSALS},
     }
     if method == "GET" or operation.upload is not None:
-        required = request.get("required", [])
-        described["parameters"] = [
-            _parameter(name, schema, components, required=name in required)
-            for name, schema in request["properties"].items()
-        ]
+        described["parameters"] = _query(request, components)
     if operation.takes_key:
-        described["parameters"] = [
-            *described.get("parameters", []),
-            {"$ref": "#/components/parameters/IdempotencyKey"},
-        ]
+        described["parameters"] = [*described.get("parameters", []), KEY_PARAMETER]
     if operation.upload is not None:
         described["requestBody"] = {
             "required": True,
@@ -151,6 +164,40 @@ def _description(operation: Operation, method: str) -> str:
         return operation.description
     streamed = f" As a stream of Server-Sent Events: GET {stream_path(operation)}." if is_feed(operation) else ""
     return f"As POST {path_of(operation)}.{streamed}"
+
+
+def _stream(operation: Operation, components: dict[str, Any]) -> dict[str, Any]:
+    """Return the description of the stream of a feed: each event is an entry, or at the end what is wrong."""
+    hints = get_type_hints(operation.report.entries.fget)
+    (entry,) = get_args(hints["return"])
+    events = [_event(entry.__name__, {"not": PROBLEMS}), _event("Problem", PROBLEMS)]
+    text = {"schema": {"type": "string"}, "x-itemSchema": {"oneOf": events}}
+    about = "Id of the last event that came, to go on behind it. It counts more than `after`."
+    last = {"name": LAST_EVENT, "in": "header", "required": False, "description": about, "schema": {"type": "string"}}
+    return {
+        "operationId": f"{operation.group}.follow",
+        "tags": [operation.group],
+        "summary": "Follow what happens, as Server-Sent Events.",
+        "description": f"As GET {path_of(operation)}, page after page; an event `problem` ends it.",
+        "x-follows": operation.path,
+        "parameters": [*_query(components[operation.request.__name__], components), last],
+        "responses": {"200": {"description": "Events, without an end.", "content": {EVENT_STREAM: text}}, **REFUSALS},
+    }
+
+
+def _event(data: str, kind: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a Server-Sent Event whose data is a component as JSON."""
+    inner = {"type": "string", "contentMediaType": JSON, "contentSchema": {"$ref": COMPONENTS.format(name=data)}}
+    properties = {"id": {"type": "string"}, "event": kind, "data": inner}
+    return {"type": "object", "properties": properties, "required": ["event", "data"]}
+
+
+def _query(request: dict[str, Any], components: dict[str, Any]) -> list[dict[str, Any]]:
+    required = request.get("required", [])
+    return [
+        _parameter(name, schema, components, required=name in required)
+        for name, schema in request["properties"].items()
+    ]
 
 
 def _parameter(name: str, schema: dict[str, Any], components: dict[str, Any], *, required: bool) -> dict[str, Any]:

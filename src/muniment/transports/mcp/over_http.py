@@ -40,6 +40,8 @@ class McpOverHttp:
     `carrier` decides how requests reach the server; suites of others give one that adds what they look for.
     """
 
+    described = None  # MCP lists its tools itself
+
     def __init__(
         self, operations: Iterable[Operation], callers: Callers, *, every: bool, carrier: Carrier = each_alone
     ) -> None:

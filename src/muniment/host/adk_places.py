@@ -1,0 +1,210 @@
+"""Where a store has what belongs to an app, a user and a session of Google's Agent Development Kit, and how turns look.
+
+Turns have one item (`host.item_history`), which is one of these, with `keys` or `at` (`host.keyed_history`):
+
+| item | is |
+|---|---|
+| `created` (seconds), `nonce`, `sets` | the begin of a session with its first state; what is before it is of an older session |
+| `event`, an event | sets what its `state_delta` has without a prefix |
+| `deleted` | the end of a session; only there until the erasure that follows |
+| `sets` | a change of state that sessions share |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import quote, unquote
+
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
+from google.adk.sessions.state import State
+from msgspec.structs import replace
+
+from muniment.errors import InvalidInput
+from muniment.events.identity import ConversationKey
+from muniment.events.message import Authority, BlobPart, Message, Role
+from muniment.events.turn import Attribution, Ingress, Source, Turn
+from muniment.governance.admission import OBSERVED_MS_MAX
+from muniment.host.adk_events import EVENT, event_json, parted_event
+from muniment.host.item_history import ItemHistory, turns_of_items
+from muniment.host.item_shapes import Item, ItemShape, PartedItem
+from muniment.host.keyed_history import HistoryHead, KeyedHistory
+from muniment.runtime.runtime import Runtime
+
+PROVIDER = "google-adk"
+SETS, CREATED, DELETED, KEYS, AT = "sets", "created", "deleted", "keys", "at"
+PREFIXES = {"app": State.APP_PREFIX, "user": State.USER_PREFIX, "temp": State.TEMP_PREFIX}
+
+
+class SessionName(NamedTuple):
+    """What names a session."""
+
+    app: str
+    user: str
+    session: str
+
+    @property
+    def key(self) -> ConversationKey:
+        """The conversation of the session."""
+        return ConversationKey(conversation=f"{escaped(self.user)}/{self.session}", channel=channel_of(self.app))
+
+    @classmethod
+    def of_conversation(cls, app: str, conversation: str) -> SessionName | None:
+        """Return what a conversation in the channel of an app is called, if it is of a session."""
+        user, slash, session = conversation.partition("/")
+        return cls(app, unquote(user), session) if slash and user and session else None
+
+
+def channel_of(app: str) -> str:
+    """Return the channel that has the sessions of an app."""
+    return f"adk:{app}"
+
+
+def escaped(user: str) -> str:
+    """Return the name of a user without a slash."""
+    return user.replace("%", "%25").replace("/", "%2F")
+
+
+class StateChange(NamedTuple):
+    """A change of state by scope, keys without their prefixes; all of it is JSON."""
+
+    app: Mapping[str, Any]
+    user: Mapping[str, Any]
+    session: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, state: Mapping[str, Any]) -> StateChange:
+        """Split a state or a change of it; what is temporary is left out."""
+        change = cls({}, {}, {})
+        for key, value in json_of_state(state).items():
+            scope = next((scope for scope, prefix in PREFIXES.items() if key.startswith(prefix)), "session")
+            if scope != "temp":
+                getattr(change, scope)[key.removeprefix(PREFIXES.get(scope, ""))] = value
+        return change
+
+
+def json_of_state(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a state as JSON; what has no JSON form is the text that it is represented by, as in stores of ADK."""
+    dumped: dict[str, Any] = EventActions(state_delta=dict(state)).model_dump(mode="json")["state_delta"]
+    return dumped
+
+
+def session_history(runtime: Runtime, name: SessionName) -> KeyedHistory:
+    """Return the turns of a session."""
+    return KeyedHistory(ItemHistory(runtime, _like(name.key, name.user)), session_values)
+
+
+def app_history(runtime: Runtime, app: str) -> KeyedHistory:
+    """Return the turns of the state of an app."""
+    return KeyedHistory(ItemHistory(runtime, _like_app(app)), shared_values)
+
+
+def user_history(runtime: Runtime, app: str, user: str) -> KeyedHistory:
+    """Return the turns of the state of a user."""
+    return KeyedHistory(ItemHistory(runtime, _like_user(app, user)), shared_values)
+
+
+def session_values(item: Item) -> Mapping[str, Any]:
+    """Return what a turn of a session sets."""
+    if EVENT not in item:
+        return shared_values(item)
+    return StateChange.of((item[EVENT].get("actions") or {}).get("state_delta") or {}).session
+
+
+def shared_values(item: Item) -> Mapping[str, Any]:
+    """Return what a turn without an event sets."""
+    values: Mapping[str, Any] = item.get(SETS) or {}
+    return values
+
+
+# --- turns ------------------------------------------------------------------------------------------------------------
+
+
+def created_turn(
+    name: SessionName, state: Mapping[str, Any], at_s: float, nonce: str, number: int, _head: HistoryHead
+) -> tuple[Turn, Item]:
+    """Return the turn that begins a session."""
+    item = {CREATED: at_s, "nonce": nonce, SETS: state, KEYS: dict.fromkeys(state, number)}
+    return _turn(_like(name.key, name.user), number, _silent(item), at_s), item
+
+
+def deleted_turn(name: SessionName, at_s: float, nonce: str, number: int, _head: HistoryHead) -> tuple[Turn, Item]:
+    """Return the turn that ends a session."""
+    item: Item = {DELETED: at_s, "nonce": nonce, KEYS: {}}
+    return _turn(_like(name.key, name.user), number, _silent(item), at_s), item
+
+
+def shared_turn(like: Turn, state: Mapping[str, Any], number: int, head: HistoryHead) -> tuple[Turn, Item]:
+    """Return a turn that changes shared state."""
+    item = {SETS: state, KEYS: {**head.keys, **dict.fromkeys(state, number)}}
+    return _turn(like, number, _silent(item), 0), item
+
+
+def event_turn(
+    name: SessionName, event: Event, state: Mapping[str, Any], number: int, head: HistoryHead
+) -> tuple[Turn, Item]:
+    """Return the turn of an event that sets state; the item has no event."""
+    seen: Item = {KEYS: {**head.keys, **dict.fromkeys(state, number)}} if state else {AT: head.at}
+    parted = parted_event({EVENT: event_json(event), **seen})
+    is_user = event.author == "user"
+    like = replace(
+        _like(name.key, name.user),
+        actor=Attribution(subject=name.user, agent_id=None if is_user else event.author or None),
+        source=Source(
+            ingress=Ingress.USER if is_user else Ingress.SYSTEM,
+            provider=PROVIDER,
+            request_id=event.invocation_id or None,
+            model=event.model_version or None,
+        ),
+    )
+    return _turn(like, number, parted, event.timestamp, None if is_user else event.author or None), seen
+
+
+def like_of_scope(name: SessionName, scope: str) -> Turn:
+    """Return what turns of the state of a scope are made like."""
+    return _like_app(name.app) if scope == "app" else _like_user(name.app, name.user)
+
+
+def _like(key: ConversationKey, subject: str) -> Turn:
+    source = Source(ingress=Ingress.SYSTEM, provider=PROVIDER)
+    return Turn(
+        turn="0", subject=subject, messages=[], conversation=key.conversation, channel=key.channel, source=source
+    )
+
+
+def _like_app(app: str) -> Turn:
+    key = ConversationKey(conversation="app", channel=f"adk-state:{app}")
+    return _like(key, key.channel)
+
+
+def _like_user(app: str, user: str) -> Turn:
+    return _like(ConversationKey(conversation=f"user/{escaped(user)}", channel=f"adk-state:{app}"), user)
+
+
+def _silent(item: Item) -> PartedItem:
+    """Return an item that says nothing."""
+    return PartedItem(Role.SYSTEM, [BlobPart(content=b"")], ItemShape(item, (), 1), 0)
+
+
+def _turn(like: Turn, number: int, parted: PartedItem, at_s: float, speaker: str | None = None) -> Turn:
+    """Return a turn with one item. A message that says nothing is shown to the owner alone."""
+    turn = next(turns_of_items([parted], str(number), like))
+    ms = int(at_s * 1000)
+    is_silent = isinstance(parted.parts[0], BlobPart) and not parted.parts[0].content
+    said = Message(
+        role=parted.role,
+        content=parted.parts,
+        authority=Authority.OPERATOR_DIAGNOSTIC if is_silent else None,
+        speaker_id=speaker if parted.role is Role.ASSISTANT else None,
+        observed_ms=ms if 0 <= ms <= OBSERVED_MS_MAX else 0,
+    )
+    return replace(turn, messages=[said, *turn.messages[1:]])
+
+
+def checked(name: str | None, at: str) -> str:
+    """Return a name as ADK stores it: without blanks around it. Raises `request.invalid` for one that is empty."""
+    stripped = (name or "").strip()
+    if not stripped:
+        raise InvalidInput(at=at, problem="empty")
+    return stripped

@@ -1,0 +1,527 @@
+"""Exchanges of a recorded OpenAI client: what is stored, when, and that its caller notices nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import muniment
+from muniment import Runtime, Scope
+from muniment.errors import InvalidInput, MunimentError
+from muniment.events.identity import ConversationId, ConversationKey
+from muniment.events.message import ReasoningPart, TextPart, ToolCallPart, ToolCallResponsePart
+from muniment.governance.slices import SliceTurn
+from muniment.governance.views import View
+from muniment.host.exchange_recorder import FailurePolicy
+from muniment.host.recorded_client import recorded_counts
+
+openai = pytest.importorskip("openai", reason="the package openai is not installed")
+httpx2 = pytest.importorskip("httpx2")
+
+from muniment.host.openai import record  # noqa: E402 - where the package is
+from tests.host.scripted_model import (  # noqa: E402 - the same
+    DONE,
+    Cut,
+    ScriptedModel,
+    chunk,
+    completion,
+    events,
+    output_text,
+    response,
+    streamed,
+)
+
+KEY = ConversationKey(conversation=ConversationId("talk"))
+MODEL = "gpt-test"
+
+
+@pytest.fixture
+def runtime() -> Iterator[Runtime]:
+    with muniment.open("memory:") as opened:
+        yield opened
+
+
+def client_of(model: ScriptedModel, runtime: Runtime, policy: FailurePolicy = FailurePolicy.FAIL_CLOSED) -> Any:
+    http = httpx2.Client(transport=model.transport())
+    client = openai.OpenAI(api_key="k", base_url="http://model/v1", http_client=http, max_retries=0)
+    return record(client, runtime, subject="ada", conversation="talk", policy=policy)
+
+
+def async_client_of(model: ScriptedModel, runtime: Runtime, policy: FailurePolicy = FailurePolicy.FAIL_CLOSED) -> Any:
+    http = httpx2.AsyncClient(transport=model.transport())
+    client = openai.AsyncOpenAI(api_key="k", base_url="http://model/v1", http_client=http, max_retries=0)
+    return record(client, runtime, subject="ada", conversation="talk", policy=policy)
+
+
+def turns(runtime: Runtime) -> list[SliceTurn]:
+    """Return the turns of the conversation; none before its first."""
+    with contextlib.suppress(muniment.errors.UnknownConversation):
+        return runtime.transcripts.replay(KEY, View.RAW_OWNER, 500).turns
+    return []
+
+
+def words(runtime: Runtime) -> list[list[str]]:
+    """Return what is said in each turn."""
+    return [
+        [part.content for message in turn.messages for part in message.parts if isinstance(part, TextPart)]
+        for turn in turns(runtime)
+    ]
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def assistant(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text}
+
+
+def numbered() -> ScriptedModel:
+    """Return a model that answers the n-th request with `answer n`."""
+    model = ScriptedModel(lambda _asked: completion(f"answer {len(model.requests)}", f"chatcmpl-{len(model.requests)}"))
+    return model
+
+
+def test_an_exchange_is_a_turn_with_what_the_provider_says_about_it(runtime: Runtime) -> None:
+    client = client_of(ScriptedModel(lambda _asked: completion("Hello.")), runtime)
+    said = client.chat.completions.create(model=MODEL, messages=[user("Hi.")])
+    assert said.choices[0].message.content == "Hello."
+    [turn] = turns(runtime)
+    assert words(runtime) == [["Hi.", "Hello."]]
+    assert turn.turn == "chatcmpl-1"
+    assert [(ref.host, ref.type, ref.id) for ref in turn.host_refs] == [("openai", "response", "chatcmpl-1")]
+    assert turn.source is not None
+    assert (turn.source.model_alias, turn.source.model) == (MODEL, "gpt-test-2026")
+    assert {one.key: one.value for one in turn.attributes} == {
+        "host.gen_ai.usage.input_tokens": 11,
+        "host.gen_ai.usage.output_tokens": 5,
+        "host.gen_ai.usage.cache_read.input_tokens": 3,
+        "host.gen_ai.usage.reasoning.output_tokens": 2,
+        "host.gen_ai.response.finish_reasons": ["stop"],
+    }
+
+
+def test_a_conversation_that_is_sent_again_is_stored_once(runtime: Runtime) -> None:
+    client = client_of(numbered(), runtime)
+    messages = [{"role": "system", "content": "Be brief."}]
+    for number in range(1, 6):
+        messages.append(user(f"question {number}"))
+        said = client.chat.completions.create(model=MODEL, messages=messages)
+        messages.append(said.choices[0].message)
+    assert words(runtime) == [
+        ["Be brief.", "question 1", "answer 1"],
+        *[[f"question {number}", f"answer {number}"] for number in range(2, 6)],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("second", "stored"),
+    [
+        ([user("b")], ["b"]),  # no history
+        ([user("a")], ["a"]),  # asked again
+        ([user("a"), user("b")], ["b"]),  # without the answer
+        ([user("a"), assistant("answer 1"), user("b")], ["b"]),
+        ([user("a"), assistant("edited"), user("b")], ["edited", "b"]),
+        ([{"role": "system", "content": "s"}, user("a"), assistant("answer 1"), user("b")], ["s", "b"]),
+        ([user("a"), assistant("answer 1"), user("a")], ["a"]),  # the same words, said twice
+        ([user("a"), assistant("answer 1")], []),  # go on
+    ],
+)
+@pytest.mark.parametrize("restarted", [False, True])
+def test_only_what_is_new_is_stored(
+    runtime: Runtime, second: list[dict[str, Any]], stored: list[str], *, restarted: bool
+) -> None:
+    """Whether the process that recorded the conversation goes on, or another one does."""
+    model = numbered()
+    client = client_of(model, runtime)
+    client.chat.completions.create(model=MODEL, messages=[user("a")])
+    again = client_of(model, runtime) if restarted else client
+    again.chat.completions.create(model=MODEL, messages=second)
+    assert words(runtime) == [["a", "answer 1"], [*stored, "answer 2"]]
+
+
+def test_a_shortened_conversation_adds_what_is_new(runtime: Runtime) -> None:
+    client = client_of(numbered(), runtime)
+    client.chat.completions.create(model=MODEL, messages=[user("a")])
+    client.chat.completions.create(model=MODEL, messages=[user("a"), assistant("answer 1"), user("b")])
+    client.chat.completions.create(model=MODEL, messages=[user("b"), assistant("answer 2"), user("c")])
+    assert words(runtime)[2] == ["c", "answer 3"]
+
+
+def test_two_processes_that_take_turns_store_each_message_once(runtime: Runtime) -> None:
+    model = numbered()
+    one, other = client_of(model, runtime), client_of(model, runtime)
+    messages: list[Any] = []
+    for number, client in enumerate([one, other, one, other], start=1):
+        messages.append(user(f"question {number}"))
+        messages.append(client.chat.completions.create(model=MODEL, messages=messages).choices[0].message)
+    assert words(runtime) == [[f"question {number}", f"answer {number}"] for number in range(1, 5)]
+
+
+def test_erased_words_do_not_come_back_because_a_host_still_sends_them(runtime: Runtime) -> None:
+    model = numbered()
+    client_of(model, runtime).chat.completions.create(model=MODEL, messages=[user("my secret")])
+    runtime.lifecycle.erase(Scope(conversation=KEY.conversation), "asked for", "ada")
+    client_of(model, runtime).chat.completions.create(
+        model=MODEL, messages=[user("my secret"), assistant("answer 1"), user("b")]
+    )
+    assert words(runtime) == [[], ["b", "answer 2"]]
+
+
+def test_the_same_response_twice_is_one_turn(runtime: Runtime) -> None:
+    """As after a crash between the commit and its answer, or from a cache."""
+    model = ScriptedModel(lambda _asked: completion("Hello."))
+    for client in (client_of(model, runtime), client_of(model, runtime)):
+        client.chat.completions.create(model=MODEL, messages=[user("Hi.")])
+    assert words(runtime) == [["Hi.", "Hello."]]
+    assert recorded_counts(client).repeated == 1
+
+
+def test_different_responses_of_one_id_are_two_turns(runtime: Runtime) -> None:
+    client = client_of(ScriptedModel(lambda asked: completion(asked["messages"][-1]["content"].upper())), runtime)
+    for text in ("a", "b"):
+        client.chat.completions.create(model=MODEL, messages=[user(text)])
+    assert [turn.turn for turn in turns(runtime)] == ["chatcmpl-1", "chatcmpl-1-2"]
+    assert words(runtime) == [["a", "A"], ["b", "B"]]
+
+
+def test_calls_and_results_are_parts(runtime: Runtime) -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": '{"at":"sky"}'}}
+    answers = [completion(None, tool_calls=[call]), completion("Blue.", "chatcmpl-2")]  # type: ignore[arg-type]
+    client = client_of(ScriptedModel(lambda _asked: answers.pop(0)), runtime)
+    messages: list[Any] = [user("What colour?")]
+    messages.append(client.chat.completions.create(model=MODEL, messages=messages).choices[0].message)
+    messages.append({"role": "tool", "tool_call_id": "call_1", "content": "blue"})
+    client.chat.completions.create(model=MODEL, messages=messages)
+    parts = [[part for message in turn.messages for part in message.parts] for turn in turns(runtime)]
+    assert parts == [
+        [TextPart(content="What colour?"), ToolCallPart(name="look", id="call_1", arguments={"at": "sky"})],
+        [ToolCallResponsePart(id="call_1", response="blue"), TextPart(content="Blue.")],
+    ]
+
+
+# --- streams ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_stream_is_committed_when_its_end_mark_arrives(runtime: Runtime) -> None:
+    client = client_of(ScriptedModel(lambda _asked: streamed("Hello.")), runtime)
+    text = ""
+    for part in client.chat.completions.create(model=MODEL, messages=[user("Hi.")], stream=True):
+        assert turns(runtime) == []
+        text += part.choices[0].delta.content or "" if part.choices else ""
+    assert text == "Hello."
+    assert words(runtime) == [["Hi.", "Hello."]]
+    assert turns(runtime)[0].attributes
+
+
+@pytest.mark.parametrize("kept", range(1, 9))
+@pytest.mark.parametrize("broken", [True, False])
+def test_a_stream_that_breaks_off_is_not_committed(runtime: Runtime, kept: int, *, broken: bool) -> None:
+    """Wherever it is cut, with an error or without one."""
+    cut = [*streamed("Hello.")[:kept], *([httpx2.ReadError("cut")] if broken else [])]
+    answers = [cut, streamed("Hello.", "chatcmpl-2")]
+    client = client_of(ScriptedModel(lambda _asked: answers.pop(0)), runtime)
+    with contextlib.suppress(openai.APIConnectionError, httpx2.ReadError):
+        list(client.chat.completions.create(model=MODEL, messages=[user("Hi.")], stream=True))
+    assert turns(runtime) == []
+    assert recorded_counts(client).unfinished == 1
+    list(client.chat.completions.create(model=MODEL, messages=[user("Hi.")], stream=True))
+    assert words(runtime) == [["Hi.", "Hello."]]
+
+
+def test_a_stream_that_is_left_is_not_committed(runtime: Runtime) -> None:
+    client = client_of(ScriptedModel(lambda _asked: streamed("Hello.")), runtime)
+    with client.chat.completions.create(model=MODEL, messages=[user("Hi.")], stream=True) as stream:
+        next(iter(stream))
+    assert turns(runtime) == []
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 10_000])
+def test_events_may_be_cut_anywhere(runtime: Runtime, size: int) -> None:
+    whole = b"".join(streamed("Grüß Gott.")).replace(b"\n", b"\r\n")
+    pieces = [whole[start : start + size] for start in range(0, len(whole), size)]
+    client = client_of(ScriptedModel(lambda _asked: pieces), runtime)
+    list(client.chat.completions.create(model=MODEL, messages=[user("Hi.")], stream=True))
+    assert words(runtime) == [["Hi.", "Grüß Gott."]]
+
+
+def test_streamed_calls_are_put_together(runtime: Runtime) -> None:
+    def call(index: int, **function: str) -> dict[str, Any]:
+        named = {"id": f"call_{index}", "type": "function"} if "name" in function else {}
+        return {"index": index, **named, "function": function}
+
+    deltas = [
+        chunk(role="assistant", content=None),
+        chunk(reasoning_content="Think"),
+        chunk(reasoning_content="ing."),
+        chunk(tool_calls=[call(0, name="look", arguments="")]),
+        chunk(tool_calls=[call(0, arguments='{"at":')]),
+        chunk(tool_calls=[call(1, name="listen", arguments="{}")]),
+        chunk(tool_calls=[call(0, arguments='"sky"}')]),
+        chunk(finish="tool_calls"),
+    ]
+    client = client_of(ScriptedModel(lambda _asked: events(*deltas, DONE)), runtime)
+    list(client.chat.completions.create(model=MODEL, messages=[user("Hi.")], stream=True))
+    assert turns(runtime)[0].messages[1].parts == [
+        ReasoningPart(content="Thinking."),
+        ToolCallPart(name="look", id="call_0", arguments={"at": "sky"}),
+        ToolCallPart(name="listen", id="call_1", arguments={}),
+    ]
+
+
+def test_the_helper_for_streams_is_recorded(runtime: Runtime) -> None:
+    client = client_of(ScriptedModel(lambda _asked: streamed("Hello.")), runtime)
+    with client.chat.completions.stream(model=MODEL, messages=[user("Hi.")]) as stream:
+        assert stream.get_final_completion().choices[0].message.content == "Hello."
+    assert words(runtime) == [["Hi.", "Hello."]]
+
+
+# --- responses --------------------------------------------------------------------------------------------------------
+
+
+def test_responses_are_recorded_with_reasoning_and_calls(runtime: Runtime) -> None:
+    think = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Look up."}]}
+    call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "look", "arguments": '{"at":"sky"}'}
+    answers = [response([think, call]), response([output_text("Blue.")], "resp_2")]
+    client = client_of(ScriptedModel(lambda _asked: answers.pop(0)), runtime)
+    items: list[Any] = [user("What colour?")]
+    items += client.responses.create(model=MODEL, input=items, instructions="Be brief.").output
+    items.append({"type": "function_call_output", "call_id": "call_1", "output": "blue"})
+    assert client.responses.create(model=MODEL, input=items, instructions="Be brief.").output_text == "Blue."
+    parts = [[part for message in turn.messages for part in message.parts] for turn in turns(runtime)]
+    assert parts == [
+        [
+            TextPart(content="Be brief."),
+            TextPart(content="What colour?"),
+            ReasoningPart(content="Look up."),
+            ToolCallPart(name="look", id="call_1", arguments={"at": "sky"}),
+        ],
+        [ToolCallResponsePart(id="call_1", response="blue"), TextPart(content="Blue.")],
+    ]
+    assert {one.key: one.value for one in turns(runtime)[0].attributes}[
+        "host.gen_ai.usage.reasoning.output_tokens"
+    ] == 4
+
+
+@pytest.mark.parametrize("end", ["response.completed", "response.incomplete", "response.failed", None])
+def test_a_streamed_response_ends_with_its_last_event(runtime: Runtime, end: str | None) -> None:
+    status = (end or "").removeprefix("response.")
+    last = [{"type": end, "sequence_number": 2, "response": response([output_text("Hello.")], status=status)}]
+    delta = {"type": "response.output_text.delta", "sequence_number": 1, "delta": "Hel", "item_id": "m"}
+    delta |= {"output_index": 0, "content_index": 0, "logprobs": []}
+    body = events(delta, *(last if end else []), named=True)
+    client = client_of(ScriptedModel(lambda _asked: body), runtime)
+    list(client.responses.create(model=MODEL, input="Hi.", stream=True))
+    kept = end in {"response.completed", "response.incomplete"}
+    assert words(runtime) == ([["Hi.", "Hello."]] if kept else [])
+
+
+def test_a_provider_that_keeps_the_conversation_is_sent_new_messages_alone(runtime: Runtime) -> None:
+    """So the same words once more are new words."""
+    model = ScriptedModel(lambda _asked: response([output_text("Yes.")], f"resp_{len(model.requests)}"))
+    client = client_of(model, runtime)
+    client.responses.create(model=MODEL, input="Sure?")
+    client.responses.create(model=MODEL, input="Sure?", previous_response_id="resp_1")
+    assert words(runtime) == [["Sure?", "Yes."], ["Sure?", "Yes."]]
+
+
+# --- the client is as it was ------------------------------------------------------------------------------------------
+
+
+def test_the_caller_has_what_the_provider_sent(runtime: Runtime) -> None:
+    sent = json.dumps(completion("Hé. 🙂"), ensure_ascii=False).encode()
+    answer = httpx2.Response(200, headers={"content-type": "application/json", "x-request-id": "r1"}, content=sent)
+    client = client_of(ScriptedModel(lambda _asked: answer), runtime)
+    raw = client.chat.completions.with_raw_response.create(model=MODEL, messages=[user("Hi.")])
+    assert raw.http_response.content == sent
+    assert raw.headers["x-request-id"] == "r1"
+    assert raw.parse().choices[0].message.content == "Hé. 🙂"
+    with client.chat.completions.with_streaming_response.create(model=MODEL, messages=[user("Hi.")]) as streaming:
+        assert b"".join(streaming.iter_bytes()) == sent
+    assert words(runtime) == [["Hi.", "Hé. 🙂"]]
+    assert recorded_counts(client).repeated == 1
+
+
+def test_a_recorded_client_is_of_its_class_and_so_are_its_copies(runtime: Runtime) -> None:
+    client = client_of(numbered(), runtime)
+    assert isinstance(client, openai.OpenAI)
+    assert isinstance(client.with_options(timeout=1), openai.OpenAI)
+    client.with_options(timeout=1).chat.completions.create(model=MODEL, messages=[user("a")])
+    assert words(runtime) == [["a", "answer 1"]]
+
+
+def test_the_client_that_was_given_is_not_recorded(runtime: Runtime) -> None:
+    http = httpx2.Client(transport=numbered().transport())
+    given = openai.OpenAI(api_key="k", base_url="http://model/v1", http_client=http)
+    with record(given, runtime, subject="ada", conversation="talk") as client:
+        given.chat.completions.create(model=MODEL, messages=[user("a")])
+        assert turns(runtime) == []
+        client.chat.completions.create(model=MODEL, messages=[user("b")])
+    assert words(runtime) == [["b", "answer 2"]]
+    assert given.is_closed()
+
+
+def test_errors_of_the_provider_are_those_of_the_client(runtime: Runtime) -> None:
+    answers = [httpx2.Response(429, json={"error": {"message": "slow down"}}), completion("Hello.")]
+    client = client_of(ScriptedModel(lambda _asked: answers.pop(0)), runtime)
+    with pytest.raises(openai.RateLimitError):
+        client.chat.completions.create(model=MODEL, messages=[user("Hi.")])
+    assert turns(runtime) == []
+    client.chat.completions.create(model=MODEL, messages=[user("Hi.")])
+    assert words(runtime) == [["Hi.", "Hello."]]
+
+
+def test_other_things_than_clients_are_refused(runtime: Runtime) -> None:
+    with pytest.raises(InvalidInput):
+        record(object(), runtime, subject="ada", conversation="talk")
+
+
+def test_a_long_conversation_that_a_host_brings_along_is_stored_whole(runtime: Runtime) -> None:
+    client = client_of(numbered(), runtime)
+    old = [user(f"question {number}") for number in range(450)]
+    client.chat.completions.create(model=MODEL, messages=old)
+    assert [len(said) for said in words(runtime)] == [51, 200, 200]
+    assert [text for said in words(runtime) for text in said] == [*[one["content"] for one in old], "answer 1"]
+
+
+# --- failures of the store --------------------------------------------------------------------------------------------
+
+
+def test_with_fail_closed_nobody_has_an_answer_that_is_not_stored(runtime: Runtime) -> None:
+    model = numbered()
+    client = client_of(model, runtime)
+    runtime.close()
+    with pytest.raises(MunimentError):
+        client.chat.completions.create(model=MODEL, messages=[user("Hi.")])
+    assert len(model.requests) == 1, "the model is not asked again"
+    assert recorded_counts(client).failed == 1
+
+
+def test_with_fail_closed_a_stream_does_not_end(runtime: Runtime) -> None:
+    client = client_of(ScriptedModel(lambda _asked: streamed("Hello.")), runtime)
+    stream = client.chat.completions.create(model=MODEL, messages=[user("Hi.")], stream=True)
+    runtime.close()
+    with pytest.raises(MunimentError):
+        list(stream)
+
+
+def test_with_fail_open_the_exchange_goes_on_and_the_failure_is_loud(
+    runtime: Runtime, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = client_of(numbered(), runtime, FailurePolicy.FAIL_OPEN)
+    runtime.close()
+    said = client.chat.completions.create(model=MODEL, messages=[user("my secret")])
+    assert said.choices[0].message.content == "answer 1"
+    counts = recorded_counts(client)
+    assert (counts.failed, counts.committed) == (1, 0)
+    assert counts.failure is not None
+    assert counts.failure in caplog.text
+    assert "secret" not in caplog.text
+
+
+def test_what_the_store_missed_comes_with_the_next_exchange(tmp_path: Any) -> None:
+    """A host sends the conversation again, so a gap closes by itself."""
+    model = numbered()
+    with muniment.open(tmp_path / "store", keys=f"file:{tmp_path / 'key'}") as runtime:
+        client = client_of(model, runtime, FailurePolicy.FAIL_OPEN)
+        refused = [user("a" * 2**21)]  # too large for a message
+        answer = client.chat.completions.create(model=MODEL, messages=refused).choices[0].message
+        assert recorded_counts(client).failed == 1
+        client.chat.completions.create(model=MODEL, messages=[user("short"), answer, user("b")])
+        assert words(runtime) == [["short", "answer 1", "b", "answer 2"]]
+
+
+# --- asyncio ----------------------------------------------------------------------------------------------------------
+
+
+def test_many_calls_at_once_are_each_a_turn(runtime: Runtime) -> None:
+    def echo(asked: dict[str, Any]) -> Any:
+        text = asked["messages"][-1]["content"]
+        name = f"chatcmpl-{text}"
+        return streamed(text.upper(), name) if asked.get("stream") else completion(text.upper(), name)
+
+    async def ask(client: Any, number: int) -> None:
+        said = await client.chat.completions.create(model=MODEL, messages=[user(f"q{number}")], stream=bool(number % 2))
+        if number % 2:
+            async for _part in said:
+                pass
+
+    async def run() -> None:
+        client = async_client_of(ScriptedModel(echo), runtime)
+        await asyncio.gather(*[ask(client, number) for number in range(200)])
+        assert recorded_counts(client).committed == 200
+
+    asyncio.run(run())
+    assert sorted(words(runtime)) == sorted([f"q{number}", f"Q{number}"] for number in range(200))
+
+
+def test_a_commit_does_not_block_the_loop(runtime: Runtime) -> None:
+    """While the store is busy with one commit, the loop goes on."""
+
+    async def run() -> None:
+        client = async_client_of(numbered(), runtime)
+        recorder = client._tap.recorder
+        with recorder._lock:
+            call = asyncio.ensure_future(client.chat.completions.create(model=MODEL, messages=[user("a")]))
+            for _ in range(100):
+                await asyncio.sleep(0.001)
+            assert not call.done()
+        await call
+
+    asyncio.run(run())
+    assert words(runtime) == [["a", "answer 1"]]
+
+
+def test_a_commit_that_has_begun_is_completed_when_its_caller_is_cancelled(runtime: Runtime) -> None:
+    async def run() -> None:
+        client = async_client_of(numbered(), runtime)
+        recorder = client._tap.recorder
+        with recorder._lock:
+            call = asyncio.ensure_future(client.chat.completions.create(model=MODEL, messages=[user("a")]))
+            for _ in range(50):
+                await asyncio.sleep(0.001)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+        await asyncio.get_running_loop().shutdown_default_executor()
+
+    asyncio.run(run())
+    assert words(runtime) == [["a", "answer 1"]]
+
+
+def test_a_cancelled_stream_is_not_committed(runtime: Runtime) -> None:
+    async def run() -> None:
+        client = async_client_of(ScriptedModel(lambda _asked: streamed("Hello, world.")), runtime)
+
+        async def read() -> None:
+            async with await client.chat.completions.create(model=MODEL, messages=[user("Hi.")], stream=True) as stream:
+                async for _part in stream:
+                    await asyncio.sleep(0.01)
+
+        reading = asyncio.ensure_future(read())
+        await asyncio.sleep(0.03)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        gc.collect()  # the client leaves it to the collector to close what reads
+        await asyncio.sleep(0)
+        assert recorded_counts(client).unfinished == 1
+
+    asyncio.run(run())
+    assert turns(runtime) == []
+
+
+def test_a_connection_that_breaks_is_an_error_of_the_client(runtime: Runtime) -> None:
+    def broken(_asked: Any) -> Any:
+        raise Cut
+
+    client = client_of(ScriptedModel(broken), runtime, FailurePolicy.FAIL_OPEN)
+    with pytest.raises(Exception):  # noqa: B017,PT011 - as the client of that version raises it
+        client.chat.completions.create(model=MODEL, messages=[user("Hi.")])
+    assert turns(runtime) == []

@@ -1,0 +1,288 @@
+"""A shadow writes to two stores, is answered by the old one, and reports every difference."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muniment.errors import StoreClosed
+from muniment.host import shadow as shadow_module
+from muniment.host.shadow import READ, WRITE, DifferenceKind, ShadowedCall, differences, shadow, unchanged
+from muniment.host.shadow_calls import CHAT_HISTORY_CALLS, SAVER_CALLS, SESSION_CALLS, STORE_CALLS
+
+# --- a store of the simplest kind -------------------------------------------------------------------------------------
+
+CALLS = {"add": WRITE, "pop": ShadowedCall(writes=True, seen=unchanged), "all": READ, "each": READ, "newest": READ}
+
+
+class Items:
+    """A list of items, and what is wrong with it."""
+
+    def __init__(self, fault: str = "", shadow_of: Items | None = None) -> None:
+        self.items: list[Any] = []
+        self.fault = fault
+        if shadow_of is not None:
+            shadow(self, shadow_of, CALLS)
+
+    def add(self, item: Any) -> None:
+        if self.fault == "raises":
+            raise StoreClosed
+        if self.fault != "forgets":
+            self.items.append(f"{item}!" if self.fault == "changes" else item)
+        if self.fault == "repeats":
+            self.items.append(item)
+
+    def pop(self) -> Any:
+        return self.items.pop() if self.items else None
+
+    def all(self) -> list[Any]:
+        return list(self.items)
+
+    def each(self) -> Iterator[Any]:
+        yield from self.items
+
+    @property
+    def newest(self) -> Any:
+        return self.items[-1] if self.items else None
+
+
+@pytest.mark.parametrize(
+    ("fault", "found"),
+    [
+        ("", []),
+        ("forgets", [(DifferenceKind.MISSING, "[0]", "a", None), (DifferenceKind.MISSING, "[1]", "b", None)]),
+        ("changes", [(DifferenceKind.DIFFERENT, "[0]", "a", "a!"), (DifferenceKind.DIFFERENT, "[1]", "b", "b!")]),
+        ("repeats", [(DifferenceKind.EXTRA, "[0]", None, "a"), (DifferenceKind.EXTRA, "[3]", None, "b")]),
+    ],
+)
+def test_every_difference_is_reported_and_the_old_store_answers(fault: str, found: list[Any]) -> None:
+    kept: Any = Items(fault, shadow_of=Items())
+    for item in "ab":
+        kept.add(item)
+    assert kept.all() == ["a", "b"]
+    assert list(kept.each()) == ["a", "b"]
+    assert kept.newest == "b"
+    report = kept.shadow.report()
+    told = [(one.kind, one.place, one.old, one.ours) for one in report.differences if one.call == "all"]
+    assert told == found
+    assert (report.writes, report.reads, report.same) == (2, 3, not fault)
+    assert [(one.kind, one.place, one.old, one.ours) for one in kept.shadow.compare("all")] == found
+
+
+def test_a_failure_of_ours_is_in_the_report_and_nowhere_else(caplog: pytest.LogCaptureFixture) -> None:
+    kept: Any = Items("raises", shadow_of=Items())
+    kept.add("my secret")
+    assert kept.all() == ["my secret"]
+    failed, missing = kept.shadow.report().differences
+    assert (failed.kind, failed.call, failed.reason) == (DifferenceKind.FAILED, "add", StoreClosed.code)
+    assert missing.kind is DifferenceKind.MISSING
+    assert StoreClosed.code in caplog.text
+    assert "secret" not in caplog.text
+
+
+def test_what_the_old_store_refuses_is_not_written_to_ours() -> None:
+    kept: Any = Items(shadow_of=Items("raises"))
+    with pytest.raises(StoreClosed):
+        kept.add("a")
+    assert kept.shadow.ours.items == []
+
+
+def test_a_result_of_a_write_is_compared_too() -> None:
+    kept: Any = Items("forgets", shadow_of=Items())
+    kept.add("a")
+    assert kept.pop() == "a"
+    [found] = kept.shadow.report().differences
+    assert (found.call, found.kind) == ("pop", DifferenceKind.MISSING)
+
+
+def test_a_shadow_is_of_the_class_of_its_adapter_and_others_are_none() -> None:
+    kept, other = Items(shadow_of=Items()), Items()
+    assert isinstance(kept, Items)
+    other.add("a")
+    assert (other.all(), kept.all()) == (["a"], [])
+
+
+def test_a_read_beside_a_write_proves_nothing() -> None:
+    """Both stores are right, and one is ahead."""
+    old = Items()
+    kept: Any = Items(shadow_of=old)
+    entered, go = threading.Event(), threading.Event()
+    ours = kept.shadow.ours
+
+    class Slow(list[Any]):
+        def append(self, item: Any) -> None:
+            entered.set()
+            go.wait(10)
+            super().append(item)
+
+    ours.items = Slow()
+    writing = threading.Thread(target=kept.add, args=["a"])
+    writing.start()
+    entered.wait(10)
+    assert kept.all() == ["a"]
+    go.set()
+    writing.join()
+    report = kept.shadow.report()
+    assert (report.unsettled, report.found) == (1, 0)
+    assert kept.all() == ["a"]
+    assert kept.shadow.report().same
+
+
+def test_a_report_lists_so_many_and_counts_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shadow_module, "DIFFERENCES_MAX", 3)
+    kept: Any = Items("forgets", shadow_of=Items())
+    for item in range(5):
+        kept.add(item)
+    kept.all()
+    report = kept.shadow.report()
+    assert (len(report.differences), report.found) == (3, 5)
+
+
+JSON = st.recursive(
+    st.none() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=2), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(JSON, JSON)
+def test_values_differ_when_a_difference_is_found(one: Any, other: Any) -> None:
+    assert bool(differences("call", one, other)) is (one != other)
+
+
+# --- stores of frameworks ---------------------------------------------------------------------------------------------
+
+
+def test_a_session_of_the_agents_sdk_is_shadowed() -> None:
+    agents = pytest.importorskip("agents", reason="the package openai-agents is not installed")
+
+    class Ours(agents.SQLiteSession):  # type: ignore[misc,name-defined]
+        """Stands in for an adapter of ours: it loses what is about tea."""
+
+        def __init__(self, session_id: str, *, shadow_of: Any) -> None:
+            super().__init__(session_id)
+            shadow(self, shadow_of, SESSION_CALLS)
+
+        async def add_items(self, items: list[Any]) -> None:
+            await super().add_items([item for item in items if "tea" not in str(item)])
+
+    async def run() -> None:
+        old = agents.SQLiteSession("talk")
+        kept: Any = Ours("talk", shadow_of=old)
+        assert isinstance(kept, agents.SQLiteSession)
+        assert list(inspect.signature(kept.get_items).parameters) == list(inspect.signature(old.get_items).parameters)
+        items = [{"role": "user", "content": text} for text in ("coffee", "tea", "milk")]
+        await kept.add_items(items)
+        assert await kept.get_items() == items
+        assert await kept.get_items(limit=1) == items[-1:]
+        assert await kept.pop_item() == items[-1]
+        [found] = kept.shadow.report().differences
+        assert (found.kind, found.call, found.place, found.old) == (
+            DifferenceKind.MISSING,
+            "get_items",
+            "[1]",
+            items[1],
+        )
+        assert len(await kept.shadow.acompare("get_items")) == 1
+        await kept.clear_session()
+        assert await kept.get_items() == await old.get_items() == []
+        assert await kept.shadow.acompare("get_items") == []
+
+    asyncio.run(run())
+
+
+def test_an_asynchronous_store_of_ours_that_hangs_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    agents = pytest.importorskip("agents", reason="the package openai-agents is not installed")
+    monkeypatch.setattr(shadow_module, "OURS_SECONDS_MAX", 0.05)
+
+    class Ours(agents.SQLiteSession):  # type: ignore[misc,name-defined]
+        async def get_items(self, limit: int | None = None) -> Any:  # noqa: ARG002 - as the SDK names it
+            await asyncio.sleep(3600)
+
+    async def run() -> None:
+        kept: Any = Ours("talk")
+        shadow(kept, agents.SQLiteSession("talk"), SESSION_CALLS)
+        assert await asyncio.wait_for(kept.get_items(), 5) == []
+        assert [one.reason for one in kept.shadow.report().differences] == ["TimeoutError"]
+
+    asyncio.run(run())
+
+
+def test_a_saver_of_langgraph_is_shadowed() -> None:
+    memory = pytest.importorskip("langgraph.checkpoint.memory", reason="the package langgraph is not installed")
+    base = pytest.importorskip("langgraph.checkpoint.base")
+
+    async def run() -> None:
+        old, kept = memory.InMemorySaver(), memory.InMemorySaver()
+        shadow(kept, old, SAVER_CALLS)
+        config = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+        saved = kept.put(config, base.empty_checkpoint(), {"step": 1}, {})
+        await kept.aput_writes(saved, [("channel", "value")], "task")
+        assert kept.get_tuple(config) == old.get_tuple(config)
+        assert [one async for one in kept.alist(config)] == list(old.list(config))
+        assert kept.get(config) is not None
+        assert kept.shadow.report().same
+        kept.shadow.ours.delete_thread("t")
+        kept.get_tuple(config)
+        [found] = kept.shadow.report().differences
+        assert found.kind is DifferenceKind.MISSING
+        kept.delete_thread("t")
+        assert await kept.shadow.acompare("alist", config) == []
+
+    asyncio.run(run())
+
+
+def test_a_store_of_langgraph_is_shadowed() -> None:
+    memory = pytest.importorskip("langgraph.store.memory", reason="the package langgraph is not installed")
+    old, kept = memory.InMemoryStore(), memory.InMemoryStore()
+    shadow(kept, old, STORE_CALLS)
+    kept.put(("a", "b"), "key", {"text": "tea"})
+    assert kept.get(("a", "b"), "key").value == {"text": "tea"}
+    assert [item.key for item in kept.search(("a",))] == ["key"]
+    assert kept.list_namespaces() == [("a", "b")]
+    assert kept.shadow.report().found == 0
+    kept.shadow.ours.put(("a", "b"), "key", {"text": "milk"})
+    kept.get(("a", "b"), "key")
+    [found] = kept.shadow.report().differences
+    assert (found.kind, found.place, found.old, found.ours) == ("different", "[0].value.text", "tea", "milk")
+
+
+def test_a_chat_history_of_langchain_is_shadowed() -> None:
+    history = pytest.importorskip("langchain_core.chat_history", reason="the package langchain-core is not installed")
+    messages = pytest.importorskip("langchain_core.messages")
+
+    class Ours(history.BaseChatMessageHistory):  # type: ignore[misc,name-defined]
+        def __init__(self, shadow_of: Any = None) -> None:
+            self.kept: list[Any] = []
+            if shadow_of is not None:
+                shadow(self, shadow_of, CHAT_HISTORY_CALLS)
+
+        @property
+        def messages(self) -> list[Any]:
+            return list(self.kept)
+
+        def add_messages(self, messages: Any) -> None:
+            self.kept += messages
+
+        def clear(self) -> None:
+            self.kept = []
+
+    async def run() -> None:
+        kept: Any = Ours(shadow_of=Ours())
+        kept.add_user_message("tea")
+        await kept.aadd_messages([messages.AIMessage("milk")])
+        assert [one.content for one in kept.messages] == ["tea", "milk"]
+        assert kept.shadow.report().same
+        kept.shadow.ours.kept.pop()
+        await kept.aget_messages()
+        [found] = kept.shadow.report().differences
+        assert (found.kind, found.place) == (DifferenceKind.MISSING, "[1]")
+
+    asyncio.run(run())
