@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.host.adk import APP, USER, ask, called, read, run, runner_of, said, texts
@@ -249,7 +249,7 @@ EVENTS = made(
 
 
 class TestEvents:
-    @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate], suppress_health_check=[HealthCheck.too_slow])
     @given(events=st.lists(EVENTS, min_size=1, max_size=4))
     def test_an_event_comes_back_exactly(self, events: list[Event]) -> None:
         """What is appended is what is read, whatever it says."""

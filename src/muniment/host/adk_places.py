@@ -161,6 +161,18 @@ def event_turn(
     return _turn(like, number, parted, event.timestamp, None if is_user else event.author or None), seen
 
 
+def memory_like(app: str, user: str) -> Turn:
+    """Return what the turns of the memory of a user are made like."""
+    return _like(ConversationKey(conversation=user, channel=f"adk-memory:{app}"), user)
+
+
+def memory_turn(app: str, user: str, event: Event) -> Turn:
+    """Return the turn of an event in memory; its id is that of the event."""
+    parted = parted_event({EVENT: event_json(event)})
+    speaker = None if event.author == "user" else event.author or None
+    return _turn(memory_like(app, user), event.id, parted, event.timestamp, speaker)
+
+
 def like_of_scope(name: SessionName, scope: str) -> Turn:
     """Return what turns of the state of a scope are made like."""
     return _like_app(name.app) if scope == "app" else _like_user(name.app, name.user)
@@ -187,9 +199,9 @@ def _silent(item: Item) -> PartedItem:
     return PartedItem(Role.SYSTEM, [BlobPart(content=b"")], ItemShape(item, (), 1), 0)
 
 
-def _turn(like: Turn, number: int, parted: PartedItem, at_s: float, speaker: str | None = None) -> Turn:
+def _turn(like: Turn, turn_id: int | str, parted: PartedItem, at_s: float, speaker: str | None = None) -> Turn:
     """Return a turn with one item. A message that says nothing is shown to the owner alone."""
-    turn = next(turns_of_items([parted], str(number), like))
+    turn = next(turns_of_items([parted], str(turn_id), like))
     ms = int(at_s * 1000)
     is_silent = isinstance(parted.parts[0], BlobPart) and not parted.parts[0].content
     said = Message(
