@@ -34,7 +34,7 @@ from muniment.events.message import (
     UriPart,
     is_blank,
 )
-from muniment.host.item_shapes import Gap, Item, ItemShape, PartedItem, Path, Spelling
+from muniment.formats.parted_items import Gap, Item, ItemShape, PartedItem, Path, Spelling
 from muniment.kernel.canonical import encode
 
 EVENT = "event"

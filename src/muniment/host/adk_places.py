@@ -25,10 +25,10 @@ from muniment.errors import InvalidInput
 from muniment.events.identity import ConversationKey
 from muniment.events.message import Authority, BlobPart, Message, Role
 from muniment.events.turn import Attribution, Ingress, Source, Turn
+from muniment.formats.parted_items import Item, ItemShape, PartedItem
 from muniment.governance.admission import OBSERVED_MS_MAX
 from muniment.host.adk_events import EVENT, event_json, parted_event
 from muniment.host.item_history import ItemHistory, turns_of_items
-from muniment.host.item_shapes import Item, ItemShape, PartedItem
 from muniment.host.keyed_history import HistoryHead, KeyedHistory
 from muniment.runtime.runtime import Runtime
 

@@ -44,6 +44,7 @@ from google.adk.sessions.session import Session
 
 from muniment.errors import CursorStale, UnknownConversation
 from muniment.events.changes import Transition
+from muniment.formats.parted_items import Item
 from muniment.governance.listing import LifecycleFilter
 from muniment.host.adk_events import EVENT, event_of_json
 from muniment.host.adk_places import (
@@ -63,7 +64,6 @@ from muniment.host.adk_places import (
     shared_turn,
     user_history,
 )
-from muniment.host.item_shapes import Item
 from muniment.host.keyed_history import NOTHING, HistoryHead, HistoryMoved, KeyedHistory, NumberedWrite, write_all
 from muniment.host.off_loop import AdaptedStore, off_loop
 from muniment.operations.conversations.listed import ConversationFilter
