@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import httpx
+import httpx2
 from openai import OpenAI
 
 import muniment
@@ -15,16 +15,16 @@ from muniment.host.openai import record
 LINES = ["At the depot in Lyon.", "Tomorrow, before noon."]
 
 
-def scripted(request: httpx.Request) -> httpx.Response:
+def scripted(request: httpx2.Request) -> httpx2.Response:
     """Say the next line, in place of a model."""
     asked = json.loads(request.content)
     said = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": LINES.pop(0)}}
     answer = {"id": f"c-{len(LINES)}", "object": "chat.completion", "created": 0, "model": asked["model"]}
-    return httpx.Response(200, json=answer | {"choices": [said]})
+    return httpx2.Response(200, json=answer | {"choices": [said]})
 
 
 with muniment.open("memory:") as runtime:
-    plain = OpenAI(api_key="none", http_client=httpx.Client(transport=httpx.MockTransport(scripted)))
+    plain = OpenAI(api_key="none", http_client=httpx2.Client(transport=httpx2.MockTransport(scripted)))
     client = record(plain, runtime, subject="ada", conversation="parcel-7")
     messages: list[Any] = []
     for question in ("Where is my parcel?", "When does it arrive?"):

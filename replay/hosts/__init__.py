@@ -7,7 +7,7 @@ One table a framework, `replay/hosts/NAME.toml`:
     sdist = "openai-agents==0.24.0"       # optional: the source distribution that has the tests
     tests = ["agents_plug.py", "tests/memory/test_x.py", "tests/host/test_sessions_of_agents.py"]
     example = "examples/openai_agents.py" # optional: must end with 0
-    passed = 66                           # how many tests of others pass
+    passed = 66                           # how many tests of others pass; left out where there are none
     fastest = true                        # optional: part of every CI run (`--fastest`); two of them are
 
     [expected_failures]

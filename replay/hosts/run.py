@@ -48,7 +48,7 @@ def run_hosts(order: HostOrder) -> bool:
                 print(f"{name}: left out, not installable here: {missing}", file=sys.stderr)
                 continue
         verdict = "FAILED" if findings else "passed"
-        counted = f"{table.passed} tests of {table.framework}, {len(table.expected_failures)} expected failures"
+        counted = f"{table.framework}, {table.passed} of its tests, {len(table.expected_failures)} expected failures"
         print("\n  ".join([f"[{time.monotonic() - began:4.0f} s] {name}: {verdict}; {counted}", *findings]), flush=True)
         is_expected = is_expected and not findings
     return is_expected

@@ -80,6 +80,11 @@ def test_the_document_names_version_counts_and_reasons() -> None:
     assert r"| `toy_plug::test_c` | It asks for a \| in a table. |" in text
 
 
+def test_a_framework_that_ships_no_tests_is_there_without_counts() -> None:
+    text = markdown([replace(TABLE, tests=["tests/host/test_toy.py"], passed=0, expected_failures={})])
+    assert "| toy sessions | toy 1.2 | only tests of ours | - |" in text
+
+
 def test_the_order_of_the_tables_does_not_matter() -> None:
     other = replace(TABLE, name="Another")
     assert markdown([TABLE, other]) == markdown([other, TABLE])
