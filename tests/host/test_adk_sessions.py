@@ -13,11 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
-
-from tests.host.adk import APP, USER, ask, called, read, run, runner_of, said, texts
-
 from google.adk.errors.already_exists_error import AlreadyExistsError
 from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.events.event import Event
@@ -26,12 +21,15 @@ from google.adk.sessions import InMemorySessionService
 from google.adk.sessions.base_session_service import BaseSessionService, GetSessionConfig
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import muniment
 from muniment import RedactionReason, Runtime, Transition, View
 from muniment.host.adk_places import SessionName
 from muniment.host.adk_sessions import MunimentSessionService
 from muniment.operations.transcripts.redact import Passage
+from tests.host.adk import APP, USER, ask, called, read, run, runner_of, said, texts
 
 Make = Callable[[Path], BaseSessionService]
 SERVICES: dict[str, Make] = {
@@ -249,7 +247,7 @@ EVENTS = made(
 
 
 class TestEvents:
-    @settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate], suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(events=st.lists(EVENTS, min_size=1, max_size=4))
     def test_an_event_comes_back_exactly(self, events: list[Event]) -> None:
         """What is appended is what is read, whatever it says."""

@@ -323,8 +323,12 @@ def test_a_commit_that_has_begun_ends_when_its_run_is_cancelled(store: Runtime) 
 def test_what_runs_in_a_thread_ends_though_nobody_waits_for_it() -> None:
     go_on, ended = threading.Event(), threading.Event()
 
+    def wait_then_end() -> None:
+        _ = go_on.wait(30)
+        ended.set()
+
     async def cancel() -> None:
-        waiting = asyncio.create_task(off_loop(lambda: (go_on.wait(30), ended.set())))
+        waiting = asyncio.create_task(off_loop(wait_then_end))
         await asyncio.sleep(0)
         _ = waiting.cancel()
         with pytest.raises(asyncio.CancelledError):

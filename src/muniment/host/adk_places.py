@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions

@@ -30,7 +30,6 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from google.adk.errors._stale_session_error import StaleSessionError
@@ -46,6 +45,7 @@ from muniment.errors import CursorStale, UnknownConversation
 from muniment.events.changes import Transition
 from muniment.formats.parted_items import Item
 from muniment.governance.listing import LifecycleFilter
+from muniment.host.adapted_store import AdaptedStore, StoreGiven
 from muniment.host.adk_events import EVENT, event_of_json
 from muniment.host.adk_places import (
     CREATED,
@@ -65,9 +65,8 @@ from muniment.host.adk_places import (
     user_history,
 )
 from muniment.host.keyed_history import NOTHING, HistoryHead, HistoryMoved, KeyedHistory, NumberedWrite, write_all
-from muniment.host.off_loop import AdaptedStore, off_loop
+from muniment.host.off_loop import off_loop
 from muniment.operations.conversations.listed import ConversationFilter
-from muniment.runtime.runtime import Runtime
 
 HEADS_MAX = 4096  # of sessions that are remembered between appends
 LOCKS = 64
@@ -92,7 +91,7 @@ class MunimentSessionService(BaseSessionService):
     read as `raw_owner` and `model_context`, to append, and to erase.
     """
 
-    def __init__(self, store: Runtime | str | Path, *, requester: str = "adk") -> None:
+    def __init__(self, store: StoreGiven, *, requester: str = "adk") -> None:
         self._store = AdaptedStore(store)
         self._runtime = self._store.runtime
         self._requester = requester

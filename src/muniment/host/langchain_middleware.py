@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any, NotRequired, cast
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse, ModelRequest, ModelResponse
@@ -34,11 +33,11 @@ from muniment.errors import InvalidInput
 from muniment.events.identity import ConversationKey
 from muniment.events.name_types import DEFAULT_CHANNEL
 from muniment.events.turn import Source, ToolObservation, Turn
+from muniment.host.adapted_store import StoreGiven
 from muniment.host.langchain_items import items_of, langchain_history
 from muniment.host.off_loop import off_loop
 from muniment.host.run_evidence import RECALL_TOKENS, RunEvidence
 from muniment.kernel.digest import framed, sha256
-from muniment.runtime.runtime import Runtime
 
 UNSETTLED_RUNS_MAX = 32  # in the state of a thread, the newest ones
 
@@ -49,8 +48,8 @@ NameOf = Callable[[GraphRuntime[Any]], str | None]
 class EvidenceState(AgentState[Any]):
     """What a run said so far, and ended runs that the store could not take."""
 
-    evidence_run: NotRequired[Annotated[Messages, PrivateStateAttr]]
-    evidence_unsettled: NotRequired[Annotated[list[Messages], PrivateStateAttr]]
+    evidence_run: NotRequired[Annotated[Messages, PrivateStateAttr]]  # type: ignore[valid-type]
+    evidence_unsettled: NotRequired[Annotated[list[Messages], PrivateStateAttr]]  # type: ignore[valid-type]
 
 
 def thread_of(runtime: GraphRuntime[Any]) -> str | None:
@@ -61,17 +60,18 @@ def thread_of(runtime: GraphRuntime[Any]) -> str | None:
 class EvidenceMiddleware(AgentMiddleware[EvidenceState, Any, Any]):
     """Commits the runs of an agent and recalls for them. Put it first among the middlewares.
 
-    `store` is a runtime, or a path that is opened (`evidence.close` closes it). `subject` is who the conversation is with, or tells it of the runtime of a run, as from its context. `conversation`
-    tells the conversation, by default the thread. With `recall_tokens` above 0, what memory has on the newest message
-    of the user comes before the messages of each prompt, in a block of at most so many tokens; it is in no state and
-    in no turn. Failures of the store are counted (`evidence.failures`), logged, and stop no run unless `fail_closed`.
+    `store` is a runtime, or a path that is opened (`evidence.close` closes it). `subject` is who the conversation is
+    with, or tells it of the runtime of a run, as from its context. `conversation` tells the conversation, by default
+    the thread. With `recall_tokens` above 0, what memory has on the newest message of the user comes before the
+    messages of each prompt, in a block of at most so many tokens; it is in no state and in no turn. Failures of the
+    store are counted (`evidence.failures`), logged, and stop no run unless `fail_closed`.
     """
 
     state_schema = EvidenceState
 
     def __init__(
         self,
-        store: Runtime | str | Path,
+        store: StoreGiven,
         subject: str | NameOf,
         *,
         conversation: NameOf = thread_of,
@@ -195,7 +195,7 @@ def _is_answer(message: AnyMessage) -> bool:
 
 
 def _source_of(run: Messages) -> Source:
-    told = next((each.response_metadata for each in reversed(run) if isinstance(each, AIMessage)), {})
+    told: dict[str, Any] = next((each.response_metadata for each in reversed(run) if isinstance(each, AIMessage)), {})
     return Source(provider=told.get("model_provider"), model=told.get("model_name"))
 
 

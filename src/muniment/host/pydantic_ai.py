@@ -18,7 +18,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace as with_fields
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -32,6 +31,7 @@ from muniment.errors import InvalidInput
 from muniment.events.identity import ConversationKey
 from muniment.events.name_types import DEFAULT_CHANNEL
 from muniment.events.turn import Delivery, Source, Turn
+from muniment.host.adapted_store import StoreGiven
 from muniment.host.item_history import ItemHistory
 from muniment.host.off_loop import off_loop
 from muniment.host.pydantic_ai_items import FORM, items_of, messages_of, words_of_item
@@ -75,15 +75,16 @@ class ModelMessageHistory:
 class EvidenceCapability(AbstractCapability[AgentDepsT]):
     """Commits the runs of an agent and recalls for them.
 
-    `store` is a runtime, or a path that is opened (`evidence.close` closes it). `subject` is who the conversation is with, or tells it of the context of a run, as from its `deps`. With
-    `recall_tokens` above 0, what memory has on the newest prompt of the user comes before the messages of each request,
-    in a block of at most so many tokens; it is in no history and no turn. Failures of the store are counted
-    (`evidence.failures`), logged, and stop no run unless `fail_closed`.
+    `store` is a runtime, or a path that is opened (`evidence.close` closes it). `subject` is who the conversation is
+    with, or tells it of the context of a run, as from its `deps`. With `recall_tokens` above 0, what memory has on the
+    newest prompt of the user comes before the messages of each request, in a block of at most so many tokens; it is in
+    no history and no turn. Failures of the store are counted (`evidence.failures`), logged, and stop no run unless
+    `fail_closed`.
     """
 
     def __init__(
         self,
-        store: Runtime | str | Path,
+        store: StoreGiven,
         subject: str | Callable[[RunContext[AgentDepsT]], str],
         *,
         channel: str = DEFAULT_CHANNEL,
