@@ -278,7 +278,7 @@ class MunimentStore(BaseStore):
                 page = runtime.transcripts.search(plain, within=within, limit=HITS_PAGE, cursor=cursor)
             except (CursorStale, InvalidInput):  # others wrote meanwhile, or no word of the question can be sought
                 break
-            for hit in page.hits:
+            for hit in (hit for hit in page.hits if not hit.is_context):
                 item = self._items.at(hit.place.conversation.conversation, hit.place.turn)
                 if item is not None and found.get(item.address, [None])[-1] is item:
                     scores.setdefault(item.address, hit.score)
