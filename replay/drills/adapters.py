@@ -10,12 +10,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from muniment.runtime.runtime import Runtime
 
 CONVERSATION, SUBJECT = "drill", "ada"
+SESSIONS = "muniment.host.openai_agents"
 
 Answered = Callable[[], None]
 HostProcess = Callable[[int], None]  # does, or repeats, the exchange of this number
@@ -152,9 +154,7 @@ def _anthropic(runtime: Runtime, answered: Answered) -> HostProcess:
 
 def _agents_session(runtime: Runtime, answered: Answered) -> HostProcess:
     """Save each exchange at once; one that is there already is not saved again, as the protocol has no ids."""
-    from muniment.host.openai_agents import MunimentSession  # noqa: PLC0415 - where it is installed
-
-    session: Any = MunimentSession(CONVERSATION, runtime, subject=SUBJECT)
+    session: Any = import_module(SESSIONS).MunimentSession(CONVERSATION, runtime, subject=SUBJECT)
 
     def exchange(number: int) -> None:
         items = [{"role": "user", "content": question(number)}, {"role": "assistant", "content": answer(number)}]
@@ -170,6 +170,5 @@ ADAPTERS: dict[str, Adapter] = {
     "record(openai)": Adapter(("openai", "httpx2"), _openai),
     "record(openai), streams": Adapter(("openai", "httpx2"), _openai_stream),
     "record(anthropic)": Adapter(("anthropic", "httpx2"), _anthropic),
+    "MunimentSession": Adapter(("agents", SESSIONS), _agents_session),
 }
-if find_spec("muniment.host.openai_agents") is not None:
-    ADAPTERS["MunimentSession"] = Adapter(("agents",), _agents_session)
