@@ -82,9 +82,9 @@ class _Bench:
             ending, said = self._pytest(python, ["-p", "no:asyncio", *table.ours], REPOSITORY)
             is_run = ending == 0 and read(self._report).passed
             findings += [] if is_run else [f"tests of ours: {said[-SAID_CHARS_MAX:]}"]
-        if table.example:
-            ending, said = self._ran([python, str(REPOSITORY / table.example)], self._scratch, EXAMPLE_S)
-            findings += [f"{table.example} ended with {ending}: {said[-SAID_CHARS_MAX:]}"] if ending else []
+        for example in table.examples:
+            ending, said = self._ran([python, str(REPOSITORY / example)], self._scratch, EXAMPLE_S)
+            findings += [f"{example} ended with {ending}: {said[-SAID_CHARS_MAX:]}"] if ending else []
         return findings
 
     @property

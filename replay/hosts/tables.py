@@ -27,7 +27,7 @@ class HostTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tests: list[str]
     passed: int = 0
     sdist: str = ""
-    example: str = ""
+    examples: list[str] = []
     fastest: bool = False
     expected_failures: dict[str, str] = {}
 

@@ -163,7 +163,7 @@ def test_values_differ_when_a_difference_is_found(one: Any, other: Any) -> None:
 def test_a_session_of_the_agents_sdk_is_shadowed() -> None:
     agents = pytest.importorskip("agents", reason="the package openai-agents is not installed")
 
-    class Ours(agents.SQLiteSession):  # type: ignore[name-defined]
+    class Ours(agents.SQLiteSession):  # type: ignore[misc,name-defined] # untyped here
         """Stands in for an adapter of ours: it loses what is about tea."""
 
         def __init__(self, session_id: str, *, shadow_of: Any) -> None:
@@ -202,7 +202,7 @@ def test_an_asynchronous_store_of_ours_that_hangs_holds_nobody_up(monkeypatch: p
     agents = pytest.importorskip("agents", reason="the package openai-agents is not installed")
     monkeypatch.setattr(shadow_module, "OURS_SECONDS_MAX", 0.05)
 
-    class Ours(agents.SQLiteSession):  # type: ignore[name-defined]
+    class Ours(agents.SQLiteSession):  # type: ignore[misc,name-defined] # untyped here
         async def get_items(self, limit: int | None = None) -> Any:  # noqa: ARG002 - as the SDK names it
             await asyncio.sleep(3600)
 
@@ -258,7 +258,7 @@ def test_a_chat_history_of_langchain_is_shadowed() -> None:
     history = pytest.importorskip("langchain_core.chat_history", reason="the package langchain-core is not installed")
     messages = pytest.importorskip("langchain_core.messages")
 
-    class Ours(history.BaseChatMessageHistory):  # type: ignore[name-defined]
+    class Ours(history.BaseChatMessageHistory):  # type: ignore[misc,name-defined] # untyped here
         def __init__(self, shadow_of: Any = None) -> None:
             self.kept: list[Any] = []
             if shadow_of is not None:
