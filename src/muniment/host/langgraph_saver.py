@@ -98,7 +98,7 @@ class MunimentSaver(BaseCheckpointSaver[str]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Append a checkpoint and return the config that names it; putting the same one again adds nothing."""
+        """Append a checkpoint and return the config that names it; putting the same one again changes nothing."""
         del new_versions  # every checkpoint has its whole state
         thread, space = _thread(config), _space(config)
         known = get_checkpoint_metadata(config, metadata)
