@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-
-from tests.host.adk import APP, USER, run, said
-
 from google.adk.memory.memory_entry import MemoryEntry
 from google.adk.sessions.session import Session
 from google.genai import types
@@ -18,18 +15,20 @@ from muniment.host.adk_memory import MunimentMemoryService
 from muniment.host.adk_places import memory_like
 from muniment.host.item_history import ItemHistory
 from muniment.operations.transcripts.redact import Passage
+from tests.host.adk import APP, USER, run, said
 
 
 @pytest.fixture
 def runtime() -> Iterator[Runtime]:
-    """A store in memory."""
+    """Open a store in memory."""
     with muniment.open("memory:") as opened:
         yield opened
 
 
 async def found(service: MunimentMemoryService, query: str, user: str = USER, app: str = APP) -> list[MemoryEntry]:
     """Search."""
-    return (await service.search_memory(app_name=app, user_id=user, query=query)).memories
+    entries: list[MemoryEntry] = (await service.search_memory(app_name=app, user_id=user, query=query)).memories
+    return entries
 
 
 def words(entries: list[MemoryEntry]) -> list[str | None]:
@@ -39,7 +38,11 @@ def words(entries: list[MemoryEntry]) -> list[str | None]:
 
 def talk() -> Session:
     """Return a session about lamps and chairs."""
-    events = [said("The lamp is green.", at=1_700_000_000.0), said("I have noted the green lamp.", "clerk"), said("Chairs?")]
+    events = [
+        said("The lamp is green.", at=1_700_000_000.0),
+        said("I have noted the green lamp.", "clerk"),
+        said("Chairs?"),
+    ]
     return Session(id="s", app_name=APP, user_id=USER, events=events)
 
 

@@ -6,9 +6,9 @@
 
 | in ADK | in the store |
 |---|---|
-| the memory of a user | the conversation `USER` of the channel `adk-memory:APP` |
+| the memory of a user | the conversation `APP/USER` of the channel `adk-memory` |
 | an event of a session that is added, a memory | a turn of it; a repeat adds nothing |
-| a search | `transcripts.search` there, as the view `model_context` shows it: by words and, with an embedder, by meaning |
+| a search | `transcripts.search` there, through `model_context`: by words and, with an embedder, by meaning |
 | a memory that is deleted | an erased turn; its event does not come back when its session is added again |
 
 A memory is a copy that outlives its session, as in every memory service of ADK. So a redaction of the session does not
@@ -21,7 +21,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
-from pathlib import Path
 
 from google.adk.events.event import Event
 from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
@@ -33,14 +32,15 @@ from google.adk.sessions.session import Session
 from muniment.errors import TurnConflict, UnknownConversation, UnknownPlace
 from muniment.events.changes import Transition
 from muniment.events.turn import Turn
+from muniment.formats.adk_items import EVENT
 from muniment.governance.views import View
-from muniment.host.adk_events import EVENT, event_of_json
+from muniment.host.adapted_store import AdaptedStore, StoreGiven
+from muniment.host.adk_events import event_of_json
 from muniment.host.adk_places import memory_like, memory_turn
 from muniment.host.item_history import ItemHistory
-from muniment.host.off_loop import AdaptedStore, off_loop
+from muniment.host.off_loop import off_loop
 from muniment.operations.transcripts.hits import SearchScope
 from muniment.operations.transcripts.timeline import Anchor, AnchorKind
-from muniment.runtime.runtime import Runtime
 
 FOUND_MAX = 10
 BATCH_EVENTS = 50
@@ -56,7 +56,7 @@ class MunimentMemoryService(BaseMemoryService):
     `model_context`, to append, and to erase.
     """
 
-    def __init__(self, store: Runtime | str | Path, *, requester: str = "adk") -> None:
+    def __init__(self, store: StoreGiven, *, requester: str = "adk") -> None:
         self._store = AdaptedStore(store)
         self._runtime = self._store.runtime
         self._requester = requester
@@ -179,7 +179,8 @@ def _with_metadata(event: Event, metadata: Mapping[str, object] | None) -> Event
 
 def _seconds(moment: str | None) -> float:
     """Return the time of a memory in seconds; now, where it is none that can be read."""
+    now: float = platform_time.get_time()
     try:
-        return platform_time.get_time() if moment is None else datetime.fromisoformat(moment).timestamp()
+        return now if moment is None else datetime.fromisoformat(moment).timestamp()
     except ValueError:
-        return platform_time.get_time()
+        return now
