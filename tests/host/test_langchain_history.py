@@ -29,7 +29,7 @@ import muniment
 from muniment import ConversationKey, Message, Turn, View
 from muniment.errors import InvalidInput
 from muniment.events.changes import RedactionReason
-from muniment.events.message import Role
+from muniment.events.message import Role, TextPart
 from muniment.host.langchain_history import EvidenceChatHistory
 from muniment.host.langchain_retriever import RecallRetriever
 from muniment.operations.memory.recall_report import RecallPlane
@@ -99,9 +99,9 @@ def test_a_history_grows_by_turns_and_is_read_by_the_views(store: Runtime) -> No
     assert asyncio.run(history.aget_messages()) == history.messages
     assert [message.text for message in history.messages] == ["Is it on?", "It is."]
     shown = store.transcripts.replay(LAMP).turns
-    assert [[part.content for message in turn.messages for part in message.parts] for turn in shown] == [
-        ["Is it on?"],
-        ["It is."],
+    assert [[part for message in turn.messages for part in message.parts] for turn in shown] == [
+        [TextPart(content="Is it on?")],
+        [TextPart(content="It is.")],
     ]
 
 

@@ -97,13 +97,13 @@ contents = st.lists(
     | st.builds(ImageUrl, url=st.just("https://example.org/lamp.png")),
     max_size=3,
 )  # fmt: skip
-asked = st.lists(
+asked: st.SearchStrategy[list[Any]] = st.lists(
     st.builds(SystemPromptPart, text)
     | st.builds(UserPromptPart, text | contents)
     | st.builds(ToolReturnPart, tool_name=st.just("add"), content=text | arguments, tool_call_id=st.just("call-1")),
     max_size=4,
 )
-answered = st.lists(
+answered: st.SearchStrategy[list[Any]] = st.lists(
     st.builds(TextPart, text)
     | st.builds(ThinkingPart, text)
     | st.builds(ToolCallPart, tool_name=st.just("add"), args=arguments, tool_call_id=st.just("call-1"))
@@ -200,7 +200,7 @@ def test_memory_comes_before_the_messages_and_into_no_history(store: Runtime) ->
     agent = agent_of(EvidenceCapability(store, lambda run: run.deps, fail_closed=True), FunctionModel(answer))
     _ = asyncio.run(agent.run("My lamp is order 4711.", deps="ada", conversation_id="first"))
     result = asyncio.run(agent.run("Which order is my lamp?", deps="ada", conversation_id="lamp"))
-    recalled, asked = (part.content for message in prompts[-1] for part in message.parts)
+    recalled, asked = (part["content"] for message in written(prompts[-1]) for part in message["parts"])
     assert recalled.startswith("<memory>")
     assert "4711" in recalled
     assert asked == "Which order is my lamp?"
@@ -259,7 +259,7 @@ def test_a_cancelled_run_commits_what_the_user_said(store: Runtime) -> None:
 
     async def wait(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
         waiting.set()
-        _ = await go_on.wait()
+        assert await go_on.wait()
         return ModelResponse(parts=[TextPart(str(len(messages)))])
 
     agent = agent_of(EvidenceCapability(store, "ada", fail_closed=True), FunctionModel(wait))
@@ -290,9 +290,9 @@ def test_a_commit_that_has_begun_ends_when_its_run_is_cancelled(store: Runtime) 
         running = asyncio.create_task(agent.run("one", conversation_id="lamp"))
         _ = await asyncio.to_thread(begun.wait, 30)
         _ = running.cancel()
+        go_on.set()
         with pytest.raises(asyncio.CancelledError):
             _ = await running
-        go_on.set()
 
     asyncio.run(cancel())
     assert roles(store) == [["user", "assistant"]]

@@ -31,11 +31,15 @@ class RunEvidence:
 
     def __init__(self, store: StoreGiven, *, recall_tokens: int = RECALL_TOKENS, fail_closed: bool = False) -> None:
         self._adapted = AdaptedStore(store)
-        self.store = self._adapted.runtime
         self._recall_tokens = recall_tokens
         self._fail_closed = fail_closed
         self._counting = Lock()
         self._failures = 0
+
+    @property
+    def store(self) -> Runtime:
+        """The store; raises `store.closed` after `close`."""
+        return self._adapted.runtime
 
     def close(self) -> None:
         """Close a store that was opened here. A repeat does nothing."""
