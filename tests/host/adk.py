@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-pytest.importorskip("google.adk", reason="google-adk is not installed: pip install --group host-adk")
+pytest.importorskip("google.adk", reason="google-adk is not installed")
 
 from google.adk.agents import LlmAgent
 from google.adk.events.event import Event

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.host.adk import APP, USER, run, said
+pytest.importorskip("google.adk", reason="google-adk is not installed")
 
 from google.adk.sessions.base_session_service import BaseSessionService
 from google.adk.sessions.session import Session
@@ -22,6 +22,7 @@ from muniment.errors import FileUnavailable
 from muniment.formats.reading.import_format import Format
 from muniment.host.adk_sessions import MunimentSessionService
 from muniment.operations.importing.import_report import ImportReport
+from tests.host.adk import APP, USER, run, said
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from muniment.errors import Kind, MunimentError, UnknownConversation
 from muniment.events.identity import ConversationKey
 from muniment.host.adapted_store import AdaptedStore, StoreGiven
 from muniment.operations.memory.prompt_report import BlockComposition, PromptBlock
+from muniment.runtime.runtime import Runtime
 
 RECALL_TOKENS = 800
 

@@ -1476,10 +1476,11 @@ export class ClientsGroup {
   /**
    * Create a client of the open space and show its key, once.
    *
-   * The key is valid for the open space alone, and allows no more than its creator may do. It is 256 bits behind the
-   * prefix `mun_`, with a checksum at its end. The store keeps a digest of it, and the fingerprint that lists and
-   * logs show in its place. For a `gateway_user` it is the user key of `/memories/*`, and allows no more than these
-   * need of this subject. Raises `client.exists`, `request.invalid` and `access.denied`.
+   * The key is valid for the open space alone, allows no more than its creator may do, and lasts no longer than the
+   * key that its creator shows. It is 256 bits behind the prefix `mun_`, with a checksum at its end. The store keeps
+   * a digest of it, and the fingerprint that lists and logs show in its place. For a `gateway_user` it is the user
+   * key of `/memories/*`, and allows no more than these need of this subject. Raises `client.exists`,
+   * `request.invalid` and `access.denied`.
    */
   create(request: CreateClientRequest = {}, options?: CallOptions): Promise<ClientKeyIssued> {
     return this.#caller.call({ path: "/v1/clients/create", keyed: true }, request, options);
@@ -1494,8 +1495,8 @@ export class ClientsGroup {
    * Give a client a new key and show it, once; the old key stops at once unless an overlap is given.
    *
    * An overlap is at most 30 days, and a second rotation ends it. A client that may do more than the caller keeps
-   * its key. Raises `client.missing`, `request.invalid` and
-   * `access.denied`.
+   * its key, and the new key lasts no longer than the one that the caller shows. Raises `client.missing`,
+   * `request.invalid` and `access.denied`.
    */
   rotate(request: RotateClientRequest, options?: CallOptions): Promise<ClientKeyIssued> {
     return this.#caller.call({ path: "/v1/clients/rotate", keyed: true }, request, options);

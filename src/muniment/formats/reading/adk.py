@@ -1,4 +1,4 @@
-"""Sessions of Google's Agent Development Kit in an SQLite database (of `SqliteSessionService`, `DatabaseSessionService`).
+"""Sessions of Google's Agent Development Kit in an SQLite database (`SqliteSessionService`, `DatabaseSessionService`).
 
 Each event becomes a turn as `MunimentSessionService` commits it, so that a session goes on from an imported
 conversation with exactly its events and its state; import them into the channel `adk`. Turns are numbered in the order
@@ -52,11 +52,12 @@ FROM sessions ORDER BY app_name, user_id, id
 EVENTS = """
 SELECT rowid, event_data FROM events WHERE app_name = ? AND user_id = ? AND session_id = ? ORDER BY timestamp, rowid
 """
-SHARED = (
-    f"SELECT rowid, app_name, NULL, state, {SECONDS.format('update_time')} FROM app_states ORDER BY app_name",  # noqa: S608
-    f"SELECT rowid, app_name, user_id, state, {SECONDS.format('update_time')} FROM user_states"  # noqa: S608
-    " ORDER BY app_name, user_id",
-)
+APP_STATES = f"""
+SELECT rowid, app_name, NULL, state, {SECONDS.format("update_time")} FROM app_states ORDER BY app_name
+"""  # noqa: S608
+USER_STATES = f"""
+SELECT rowid, app_name, user_id, state, {SECONDS.format("update_time")} FROM user_states ORDER BY app_name, user_id
+"""  # noqa: S608
 
 
 class AdkTurn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -87,7 +88,7 @@ def _rows(connection: Database) -> Iterator[NumberedItem]:
         named = _Named(row, conversation_of(app, user, session))
         rows = connection.execute(EVENTS, (app, user, session))
         yield from _session(named, rows, _object(state), created_s or 0.0, updated_s or 0.0)
-    for query in SHARED:
+    for query in (APP_STATES, USER_STATES):
         for row, app, user, state, updated_s in connection.execute(query):
             sets = _object(state)
             if sets is None:
