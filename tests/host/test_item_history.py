@@ -417,5 +417,5 @@ def test_the_key_is_that_of_the_conversation(history: ItemHistory) -> None:
 
 
 def test_types_that_json_has_a_form_for_come_back_in_it(history: ItemHistory) -> None:
-    history.append([{"role": Role.USER, "content": ("Hello.", Role.TOOL), 1: {"deep": (1, 2)}}])  # type: ignore[dict-item]
+    history.append([{"role": Role.USER, "content": ("Hello.", Role.TOOL), 1: {"deep": (1, 2)}}])  # type: ignore[dict-item] # on purpose
     assert history.newest() == [{"role": "user", "content": ["Hello.", "tool"], "1": {"deep": [1, 2]}}]
