@@ -312,9 +312,9 @@ def test_a_commit_that_has_begun_ends_when_its_run_is_cancelled(store: Runtime) 
         running = asyncio.create_task(agent.ainvoke(said("one"), THREAD))
         _ = await asyncio.to_thread(begun.wait, 30)
         _ = running.cancel()
+        go_on.set()
         with pytest.raises(asyncio.CancelledError):
             await running
-        go_on.set()
 
     asyncio.run(cancel())
     assert words(store) == [["one", "You said: one"]]
@@ -323,17 +323,17 @@ def test_a_commit_that_has_begun_ends_when_its_run_is_cancelled(store: Runtime) 
 def test_what_runs_in_a_thread_ends_though_nobody_waits_for_it() -> None:
     go_on, ended = threading.Event(), threading.Event()
 
-    def wait_then_end() -> None:
-        _ = go_on.wait(30)
+    def wait() -> None:
+        assert go_on.wait(30)
         ended.set()
 
     async def cancel() -> None:
-        waiting = asyncio.create_task(off_loop(wait_then_end))
+        waiting = asyncio.create_task(off_loop(wait))
         await asyncio.sleep(0)
         _ = waiting.cancel()
+        go_on.set()
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        go_on.set()
 
     asyncio.run(cancel())
     assert ended.is_set()

@@ -20,6 +20,7 @@ from muniment.runtime.runtime import Runtime
 
 LANGCHAIN = "langchain"
 METADATA = "response_metadata"
+TYPE_OF_METADATA = "langchain.response_metadata"
 FORM = FIELDS_OF_FORM | {"chunk_position", "model_provider", "outcome", "service_tier", "system_fingerprint"}
 
 
@@ -29,19 +30,21 @@ def langchain_history(store: Runtime, turn: Turn) -> ItemHistory:
 
 
 def items_of(messages: Iterable[BaseMessage]) -> list[Item]:
-    """Return messages as items. Their metadata say what they are, so that short values in them are form."""
+    """Return messages as items. Metadata say what they are, so that short values in them are form."""
     items = []
     for message in messages:
         item = message_to_dict(message)
         data = item["data"]
-        items.append({**item, "data": {**data, METADATA: {**data[METADATA], "type": METADATA}}})
+        items.append({**item, "data": {**data, METADATA: {"type": TYPE_OF_METADATA, **data[METADATA]}}})
     return items
 
 
 def messages_of(items: Sequence[Item]) -> list[BaseMessage]:
     """Return the messages that items are of."""
     for item in items:
-        item["data"].get(METADATA, {}).pop("type", None)
+        metadata = item["data"].get(METADATA, {})
+        if metadata.get("type") == TYPE_OF_METADATA:
+            del metadata["type"]
     return messages_from_dict(list(items))
 
 

@@ -76,10 +76,10 @@ class EvidenceCapability(AbstractCapability[AgentDepsT]):
     """Commits the runs of an agent and recalls for them.
 
     `store` is a runtime, or a path that is opened (`evidence.close` closes it). `subject` is who the conversation is
-    with, or tells it of the context of a run, as from its `deps`. With `recall_tokens` above 0, what memory has on the
-    newest prompt of the user comes before the messages of each request, in a block of at most so many tokens; it is in
-    no history and no turn. Failures of the store are counted (`evidence.failures`), logged, and stop no run unless
-    `fail_closed`.
+    with, or tells it of the context of a run, as from its `deps`. With `recall_tokens` above 0, what memory
+    has on the newest prompt of the user comes before the messages of each request, in a block of at most so many
+    tokens; it is in no history and in no turn. Failures of the store are counted (`evidence.failures`), logged, and
+    stop no run unless `fail_closed`.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class EvidenceCapability(AbstractCapability[AgentDepsT]):
     async def on_run_error(self, ctx: RunContext[AgentDepsT], *, error: BaseException) -> AgentRunResult[Any]:
         """Commit what the user said, and let the run fail."""
         cancelled = isinstance(error, asyncio.CancelledError)
-        said = [each for each in ctx.messages if each.run_id == ctx.run_id]
+        said = [] if ctx.prompt is None else [ModelRequest(parts=[UserPromptPart(ctx.prompt)])]
         await self._settle(ctx, said, Delivery.CANCELLED if cancelled else Delivery.UPSTREAM_FAILED)
         raise error
 

@@ -16,6 +16,7 @@ from muniment.errors import Kind, MunimentError, UnknownConversation
 from muniment.events.identity import ConversationKey
 from muniment.host.adapted_store import AdaptedStore, StoreGiven
 from muniment.operations.memory.prompt_report import BlockComposition, PromptBlock
+from muniment.runtime.runtime import Runtime
 
 RECALL_TOKENS = 800
 
@@ -31,11 +32,15 @@ class RunEvidence:
 
     def __init__(self, store: StoreGiven, *, recall_tokens: int = RECALL_TOKENS, fail_closed: bool = False) -> None:
         self._adapted = AdaptedStore(store)
-        self.store = self._adapted.runtime
         self._recall_tokens = recall_tokens
         self._fail_closed = fail_closed
         self._counting = Lock()
         self._failures = 0
+
+    @property
+    def store(self) -> Runtime:
+        """The store; raises `store.closed` after `close`."""
+        return self._adapted.runtime
 
     def close(self) -> None:
         """Close a store that was opened here. A repeat does nothing."""
