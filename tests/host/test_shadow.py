@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment.errors import StoreClosed
+from muniment import Runtime
+from muniment import open as open_store
+from muniment.errors import InvalidInput, StoreClosed
 from muniment.host import shadow as shadow_module
 from muniment.host.shadow import READ, WRITE, DifferenceKind, ShadowedCall, differences, shadow, unchanged
 from muniment.host.shadow_calls import (
@@ -21,6 +23,7 @@ from muniment.host.shadow_calls import (
     SESSION_CALLS,
     SESSION_SERVICE_CALLS,
     STORE_CALLS,
+    shadowed,
 )
 
 # --- a store of the simplest kind -------------------------------------------------------------------------------------
@@ -316,3 +319,69 @@ def test_a_session_service_of_google_adk_is_shadowed() -> None:
         assert (found.kind, found.call) == (DifferenceKind.MISSING, "get_session")
 
     asyncio.run(run())
+
+
+# --- our adapters -----------------------------------------------------------------------------------------------------
+
+
+def test_our_session_is_a_shadow_without_differences() -> None:
+    agents = pytest.importorskip("agents", reason="the package openai-agents is not installed")
+    from muniment.host.openai_agents import MunimentSession
+
+    async def run(runtime: Runtime) -> None:
+        kept: Any = shadowed(MunimentSession("talk", runtime, subject="ada"), shadow_of=agents.SQLiteSession("talk"))
+        assert isinstance(kept, MunimentSession)
+        items = [{"role": "user", "content": text} for text in "abc"]
+        await kept.add_items(items)
+        await kept.add_items(items)
+        assert await kept.get_items() == [*items, *items]
+        assert await kept.get_items(2) == items[-2:]
+        assert await kept.pop_item() == items[-1]
+        assert len(await kept.get_items()) == 5
+        await kept.clear_session()
+        assert await kept.get_items() == []
+        assert kept.shadow.report().same
+        assert await kept.shadow.acompare("get_items") == []
+
+    with open_store("memory:") as runtime:
+        asyncio.run(run(runtime))
+
+
+def test_our_saver_and_store_for_langgraph_are_shadows_without_differences() -> None:
+    memory = pytest.importorskip("langgraph.checkpoint.memory", reason="the package langgraph is not installed")
+    base = pytest.importorskip("langgraph.checkpoint.base")
+    values = pytest.importorskip("langgraph.store.memory")
+    from muniment.host.langgraph_saver import MunimentSaver
+    from muniment.host.langgraph_store import MunimentStore
+
+    async def run(runtime: Runtime) -> None:
+        saver: Any = shadowed(MunimentSaver(runtime), shadow_of=memory.InMemorySaver())
+        thread = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+        config = thread
+        for step in range(3):
+            version = saver.get_next_version(None, None)
+            checkpoint = {**base.empty_checkpoint(), "channel_values": {"a": step}, "channel_versions": {"a": version}}
+            config = saver.put(config, checkpoint, {"step": step}, {"a": version})
+            await saver.aput_writes(config, [("a", step), ("b", 1)], "task")
+        assert saver.get_tuple(thread).checkpoint["channel_values"] == {"a": 2}
+        assert len([one async for one in saver.alist(thread)]) == 3
+        saver.delete_thread("t")
+        assert saver.get_tuple(thread) is None
+        assert saver.shadow.report().same
+        store: Any = shadowed(MunimentStore(runtime), shadow_of=values.InMemoryStore())
+        store.put(("a", "b"), "key", {"text": "tea"})
+        await store.aput(("a",), "other", {"number": 1})
+        assert store.get(("a", "b"), "key").value == {"text": "tea"}
+        assert len(store.search(("a",))) == 2
+        assert store.list_namespaces(max_depth=1) == [("a",)]
+        store.delete(("a",), "other")
+        assert len(await store.asearch(("a",))) == 1
+        assert store.shadow.report().found == 0
+
+    with open_store("memory:") as runtime:
+        asyncio.run(run(runtime))
+
+
+def test_stores_of_different_kinds_are_no_shadows_of_each_other() -> None:
+    with pytest.raises(InvalidInput):
+        shadowed(Items(), shadow_of=object())

@@ -1,4 +1,8 @@
-"""Which calls of a framework's store write and which read: the tables of `shadow`, one for each kind of store.
+"""Shadow mode of the adapters: which calls of a framework's store write and which read, in a table for each kind.
+
+    session = shadowed(MunimentSession("talk", runtime, subject="ada"), shadow_of=SQLiteSession("talk"))
+    ...
+    session.shadow.report()
 
 | store | what does not count as a difference |
 |---|---|
@@ -14,9 +18,10 @@ A saver of LangGraph numbers the versions of its channels by itself, so the old 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
-from muniment.host.shadow import OLD_ALONE, READ, WRITE, Arguments, ShadowedCall, copied, plain, unchanged
+from muniment.errors import InvalidInput
+from muniment.host.shadow import OLD_ALONE, READ, WRITE, Arguments, ShadowedCall, copied, plain, shadow, unchanged
 
 COPIED_WRITE = ShadowedCall(writes=True, prepared=copied)
 
@@ -98,3 +103,27 @@ SESSION_SERVICE_CALLS: Mapping[str, ShadowedCall] = {
     "delete_session": WRITE,
     "append_event": COPIED_WRITE,
 }
+
+# what only stores of a kind can do -> the calls of that kind
+KINDS: Mapping[str, Mapping[str, ShadowedCall]] = {
+    "get_items": SESSION_CALLS,
+    "get_tuple": SAVER_CALLS,
+    "abatch": STORE_CALLS,
+    "append_event": SESSION_SERVICE_CALLS,
+    "add_messages": CHAT_HISTORY_CALLS,
+}
+
+A = TypeVar("A")
+
+
+def shadowed(adapter: A, *, shadow_of: Any) -> A:
+    """Make an adapter the shadow of the store that a host has, and return it: `shadow` says what that means.
+
+    It stays of its class and reports at `shadow`. Closing it closes nothing of the old store. Raises `request.invalid`
+    for what is no store of a kind that is known, or when the two are of different kinds.
+    """
+    for method, calls in KINDS.items():
+        if hasattr(adapter, method) and hasattr(shadow_of, method):
+            shadow(adapter, shadow_of, calls)
+            return adapter
+    raise InvalidInput(at="shadow_of", problem="wrong_type", choices=[*KINDS])
