@@ -1142,8 +1142,10 @@ export class EvidenceGroup {
    * Shows every view that the access includes, with what it withholds and why. With the view `raw_owner` or
    * `operator_audit` it also lists what happened to the turn (by whom, when, why), exports, backups, reveals and
    * recorded reads that reached it, and the contexts and memory items that it fed; otherwise these parts are absent
-   * and named in `left_out`. Id, then message id, then position is tried. Raises `transcript.unknown_place`,
-   * `transcript.unknown_conversation`, and `request.invalid` where several conversations have such a turn.
+   * and named in `left_out`. So they are for a caller that is kept to a subject or channels, because exports,
+   * backups and items tell of turns of others. Id, then message id, then position is tried. Raises
+   * `transcript.unknown_place`, `transcript.unknown_conversation`, and `request.invalid` where several conversations
+   * have such a turn.
    */
   explain(request: ExplainTurnRequest, options?: CallOptions): Promise<Explanation> {
     return this.#caller.call({ path: "/v1/evidence/explain", keyed: false }, request, options);
@@ -1156,7 +1158,10 @@ export class EvidenceGroup {
    * order, heads and names of conversations; content against erasures; holds, redactions, attributes and derived
    * references against what they name; and for a space the tree, the checkpoints, the pin, and the projections in
    * memory. Counts attributes and erasures. Changes nothing, appends nothing, reads no other database, and works
-   * where a space is open for inspection only. A finding holds no content. Raises `transcript.unknown_conversation`.
+   * where a space is open for inspection only. A finding holds no content. A caller that is kept to channels may
+   * inspect a conversation of these; one that is kept to a subject inspects nothing, because the checks of a
+   * conversation, its order and its heads, count the turns of all. Raises `transcript.unknown_conversation` and
+   * `access.denied`.
    */
   inspect(request: InspectRequest = {}, options?: CallOptions): Promise<InspectionReport> {
     return this.#caller.call({ path: "/v1/evidence/inspect", keyed: false }, request, options);
