@@ -26,6 +26,7 @@ EXEMPT: dict[tuple[str, str], str] = {
         "kwargs",
         "src/muniment/host/recorded_client.py::_async_send.send",
     ): "stands in for a method of an HTTP client, of any version",
+    ("broad except", "src/muniment/host/run_evidence.py::RunEvidence._guarded"): "the edge: a run goes on",
     ("broad except", "src/muniment/host/shadow.py::_guarded"): "nothing of a shadow reaches the host",
     ("broad except", "src/muniment/host/shadow.py::_after_async"): "nothing of a shadow reaches the host",
     ("parameters", "src/muniment/host/anthropic.py::record"): "who speaks, where and how: each by keyword",
