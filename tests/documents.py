@@ -9,12 +9,16 @@ A fenced block of a document is one of:
 - `sh`: the commands of README.md that make an environment. `.ci/run` runs them as they stand; a test cannot.
 - one of `PLAIN`: shown, never run.
 
+A `python` block that imports an agent framework (`FRAMEWORKS`) which is not installed is left out: none of them is a
+dependency. `python -m replay hosts` installs each and has its examples run.
+
 Examples in docstrings of the product are doctests.
 """
 
 from __future__ import annotations
 
 import doctest
+import importlib.util
 import os
 import re
 import subprocess
@@ -30,10 +34,12 @@ from sybil.parsers.rest import DocTestParser
 ROOT = Path(__file__).parents[1]
 PLAIN = {"text", "json", "sql", "sh"}
 RUN = {"python", "console"}
+FRAMEWORKS = ("agents", "anthropic", "google.adk", "langchain", "langgraph", "openai", "pydantic_ai")
 COMMAND_SECONDS_MAX = 120
 SHOWN = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 _EXIT = re.compile(r"^\[(\d+)\]$")
+_IMPORT = re.compile(r"(?m)^(?:from|import) ([\w.]+)")
 
 
 def documents() -> list[Path]:
@@ -115,7 +121,26 @@ def examples(path: Path, directory: Path) -> list[Example]:
         return execute(str(example.parsed), directory)
 
     python = PythonCodeBlockParser(doctest_optionflags=SHOWN)
-    return list(Document.parse(str(path), python, CodeBlockParser("console", console)).examples())
+    found = Document.parse(str(path), python, CodeBlockParser("console", console)).examples()
+    return [example for example in found if not absent_frameworks(str(example.parsed))]
+
+
+def frameworks(program: str) -> list[str]:
+    """Return the agent frameworks that a program imports."""
+    imported = _IMPORT.findall(program)
+    return [each for each in FRAMEWORKS if any(f"{name}.".startswith(f"{each}.") for name in imported)]
+
+
+def absent_frameworks(program: str) -> list[str]:
+    """Return the agent frameworks that a program imports and that are not installed."""
+    return [each for each in frameworks(program) if not _is_installed(each)]
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # not even what it is in
+        return False
 
 
 def docstring_examples(path: Path) -> list[Example]:

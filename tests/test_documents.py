@@ -73,6 +73,17 @@ def test_a_document_that_shows_something_false_is_refused(tmp_path: Path) -> Non
     assert list(documents.languages(page)) == ["python", "python", "console"]
 
 
+def test_only_a_block_for_a_framework_that_is_not_installed_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documents, "FRAMEWORKS", ("json", "json.gone", "gone.inside"))
+    page = tmp_path / "page.md"
+    blocks = ["import json", "import gone", "import gone.inside.more", "from json.gone import x", "import jsonx"]
+    page.write_text("\n".join(f"```python\n{block}\n```\n" for block in blocks))
+    kept = [str(example.parsed).strip() for example in documents.examples(page, tmp_path)]
+    assert kept == ["import json", "import gone", "import jsonx"]
+
+
 def test_a_docstring_that_shows_something_false_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     module = tmp_path / "shown_by_a_docstring.py"

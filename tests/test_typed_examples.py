@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import muniment
+from tests.documents import frameworks
 from tests.guide import documents
 
 PACKAGE = Path(muniment.__path__[0])
@@ -18,9 +19,9 @@ _BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def program_of(document: Path) -> str:
-    """Return the examples of a page that are no dialogue, one after the other, as one program."""
+    """Return the examples of a page as one program, without dialogues and what needs the types of a framework."""
     blocks = _BLOCK.findall(document.read_text(encoding="utf-8"))
-    return "\n".join(block for block in blocks if not block.startswith(">>>"))
+    return "\n".join(block for block in blocks if not block.startswith(">>>") and not frameworks(block))
 
 
 def complaints(directory: Path, programs: dict[str, str]) -> str:

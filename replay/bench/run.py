@@ -16,6 +16,7 @@ from replay.bench import (
     derived,
     erasing,
     frames,
+    hosts,
     importing,
     pages,
     proofs,
@@ -47,6 +48,7 @@ BENCHES: dict[str, tuple[Callable[[Scene], Measuring], ...]] = {
     "redaction": (redaction.found, redaction.speed),
     "search": (search,),
     "memory": (remembering, recalling, projecting, beside),
+    "hosts": (hosts.hosts,),
     "served": (served.commits, served.page, served.mcp_start),
 }
 
@@ -152,6 +154,7 @@ SUBJECTS = (
     "redaction",
     "search",
     "memory",
+    "hosts",
     "served",
     "frames",
 )

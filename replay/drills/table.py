@@ -18,6 +18,7 @@ from replay.drills.edits import edits
 from replay.drills.erase import erase
 from replay.drills.found import found
 from replay.drills.governed import governed
+from replay.drills.host_kill9 import host_kill9
 from replay.drills.hostile import hostile
 from replay.drills.interrupt import interrupt
 from replay.drills.iofault import iofault
@@ -48,6 +49,7 @@ DRILLS: dict[str, Drill] = {
     "iofault": Drill(run=iofault, unit="faults", gate=250, release=3000),
     "diskfull": Drill(run=diskfull, unit="full disks", gate=3, release=100),
     "kill9": Drill(run=kill9, unit="killed writers", gate=20, release=1000),
+    "host_kill9": Drill(run=host_kill9, unit="killed hosts an adapter", gate=10, release=300),
     "served_kill9": Drill(run=served_kill9, unit="killed servers", gate=3, release=100),
     "served_abuse": Drill(run=served_abuse, unit="damaged requests", gate=300, release=5000),
     "interrupt": Drill(run=interrupt, unit="interrupts", gate=600, release=10_000),

@@ -6,8 +6,8 @@ One table a framework, `replay/hosts/NAME.toml`:
     install = ["openai-agents==0.24.0", "pytest==9.1.0", "pytest-asyncio==1.3.0"]
     sdist = "openai-agents==0.24.0"       # optional: the source distribution that has the tests
     tests = ["agents_plug.py", "tests/memory/test_x.py", "tests/host/test_sessions_of_agents.py"]
-    example = "examples/openai_agents.py" # optional: must end with 0
-    passed = 66                           # how many tests of others pass
+    examples = ["examples/with_x.py"]     # optional: programs that must end with 0
+    passed = 66                           # how many tests of others pass; left out where there are none
     fastest = true                        # optional: part of every CI run (`--fastest`); two of them are
 
     [expected_failures]
@@ -24,5 +24,5 @@ One table a framework, `replay/hosts/NAME.toml`:
 - `expected_failures`: tests of others by their `classname::name` of JUnit, as a run prints those it did not expect.
 
 A run fails when a test fails that is not expected to, when an expected failure passes or is not there, when another
-number passes, or when the example does not end with 0. HOSTS.md is made of the tables alone.
+number passes, or when an example does not end with 0. HOSTS.md is made of the tables alone.
 """

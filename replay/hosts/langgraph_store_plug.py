@@ -23,7 +23,9 @@ class PluggedStore(MunimentStore):
 
     @classmethod
     @contextmanager
-    def from_conn_string(cls, place: str, *, index: Any = None, ttl: Any = None) -> Generator["PluggedStore", None, None]:
+    def from_conn_string(
+        cls, place: str, *, index: Any = None, ttl: Any = None
+    ) -> Generator["PluggedStore", None, None]:
         if index is not None:
             index = {**index, "fields": index.get("text_fields")}
         with TemporaryDirectory() as folder:

@@ -48,7 +48,7 @@ def run_hosts(order: HostOrder) -> bool:
                 print(f"{name}: left out, not installable here: {missing}", file=sys.stderr)
                 continue
         verdict = "FAILED" if findings else "passed"
-        counted = f"{table.passed} tests of {table.framework}, {len(table.expected_failures)} expected failures"
+        counted = f"{table.framework}, {table.passed} of its tests, {len(table.expected_failures)} expected failures"
         print("\n  ".join([f"[{time.monotonic() - began:4.0f} s] {name}: {verdict}; {counted}", *findings]), flush=True)
         is_expected = is_expected and not findings
     return is_expected
@@ -82,9 +82,9 @@ class _Bench:
             ending, said = self._pytest(python, ["-p", "no:asyncio", *table.ours], REPOSITORY)
             is_run = ending == 0 and read(self._report).passed
             findings += [] if is_run else [f"tests of ours: {said[-SAID_CHARS_MAX:]}"]
-        if table.example:
-            ending, said = self._ran([python, str(REPOSITORY / table.example)], self._scratch, EXAMPLE_S)
-            findings += [f"{table.example} ended with {ending}: {said[-SAID_CHARS_MAX:]}"] if ending else []
+        for example in table.examples:
+            ending, said = self._ran([python, str(REPOSITORY / example)], self._scratch, EXAMPLE_S)
+            findings += [f"{example} ended with {ending}: {said[-SAID_CHARS_MAX:]}"] if ending else []
         return findings
 
     @property

@@ -25,9 +25,9 @@ class HostTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: str
     install: list[str]
     tests: list[str]
-    passed: int
+    passed: int = 0
     sdist: str = ""
-    example: str = ""
+    examples: list[str] = []
     fastest: bool = False
     expected_failures: dict[str, str] = {}
 
@@ -59,7 +59,7 @@ def markdown(every: Iterable[HostTable]) -> str:
     """Return HOSTS.md."""
     listed = sorted(every, key=lambda table: table.name.lower())
     lines = [HEAD, "| tests of | version | passed | expected failures |", "|---|---|---:|---:|"]
-    lines += [f"| {one.name} | {one.framework} | {one.passed} | {len(one.expected_failures)} |" for one in listed]
+    lines += [f"| {one.name} | {one.framework} | {_counts(one)} |" for one in listed]
     for one in listed:
         if one.expected_failures:
             lines += ["", f"## {one.name}", "", "| expected to fail | why |", "|---|---|"]
@@ -67,6 +67,10 @@ def markdown(every: Iterable[HostTable]) -> str:
                 f"| `{_cell(test)}` | {_cell(reason)} |" for test, reason in sorted(one.expected_failures.items())
             ]
     return "\n".join(lines) + "\n"
+
+
+def _counts(table: HostTable) -> str:
+    return f"{table.passed} | {len(table.expected_failures)}" if table.theirs else "only tests of ours | -"
 
 
 def _cell(text: str) -> str:

@@ -122,6 +122,7 @@ PHRASES: dict[str, str] = {
     "order": "events are out of order",
     "other_digest": "the bytes are not those of the digest beside them",
     "owner": "the file belongs to another user",
+    "outlives_caller": "the key would last longer than the one that asks for it: give an earlier moment",
     "overtaken": "another process had a newer checkpoint cosigned",
     "passphrase_length": "passphrase is too long",
     "path_beside_the_store": "it takes a path on the machine of the store",

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-pytest.importorskip("google.adk", reason="google-adk is not installed: pip install --group host-adk")
+pytest.importorskip("google.adk", reason="google-adk is not installed")
 
 from google.adk.agents import LlmAgent
 from google.adk.events.event import Event
@@ -50,8 +50,8 @@ def texts(session: Session | None) -> list[str | None]:
 class ScriptedModel(BaseLlm):
     """A model that says what it is told to say, one answer after the other."""
 
-    answers: list[types.Part] = []
-    asked: list[list[str]] = []
+    answers: list[types.Part]
+    asked: list[list[str]]
 
     async def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> AsyncIterator[LlmResponse]:
         """Say the next answer; streaming, first a partial one."""
@@ -75,7 +75,10 @@ def runner_of(
 ) -> Runner:
     """Return a runner with an agent that says these things."""
     agent = LlmAgent(
-        name="clerk", model=ScriptedModel(model="scripted", answers=answers), tools=list(tools), output_key="answer"
+        name="clerk",
+        model=ScriptedModel(model="scripted", answers=answers, asked=[]),
+        tools=list(tools),
+        output_key="answer",
     )
     return Runner(app_name=APP, agent=agent, session_service=service, **more)
 

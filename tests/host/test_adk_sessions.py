@@ -16,13 +16,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.host.adk import APP, USER, ask, called, read, run, runner_of, said, texts
+pytest.importorskip("google.adk", reason="google-adk is not installed")
 
 from google.adk.errors.already_exists_error import AlreadyExistsError
 from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions, EventCompaction
-from google.adk.sessions import InMemorySessionService
+from google.adk.sessions import InMemorySessionService, Session
 from google.adk.sessions.base_session_service import BaseSessionService, GetSessionConfig
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
@@ -31,14 +31,17 @@ import muniment
 from muniment import RedactionReason, Runtime, Transition, View
 from muniment.host.adk_places import SessionName
 from muniment.host.adk_sessions import MunimentSessionService
+from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.transcripts.redact import Passage
+from tests.host.adk import APP, USER, ask, called, read, run, runner_of, said, texts
+from tests.served.conftest import EVERYTHING, serving
 
 Make = Callable[[Path], BaseSessionService]
 SERVICES: dict[str, Make] = {
-    "ours": lambda place: MunimentSessionService(muniment.open("memory:")),
+    "ours": lambda _: MunimentSessionService(muniment.open("memory:")),
     "ours_on_disk": lambda place: MunimentSessionService(muniment.open(place / "store", keys=place / "key")),
     "of_adk": lambda place: SqliteSessionService(str(place / "adk.db")),
-    "of_adk_in_memory": lambda place: InMemorySessionService(),
+    "of_adk_in_memory": lambda _: InMemorySessionService(),
 }
 
 
@@ -53,7 +56,7 @@ def service(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BaseSess
 
 @pytest.fixture
 def runtime() -> Iterator[Runtime]:
-    """A store in memory."""
+    """Open a store in memory."""
     with muniment.open("memory:") as opened:
         yield opened
 
@@ -248,8 +251,11 @@ EVENTS = made(
 )
 
 
+PLENTY = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
 class TestEvents:
-    @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @PLENTY
     @given(events=st.lists(EVENTS, min_size=1, max_size=4))
     def test_an_event_comes_back_exactly(self, events: list[Event]) -> None:
         """What is appended is what is read, whatever it says."""
@@ -286,7 +292,7 @@ class TestEvents:
                 "What is a muniment?", "A document kept as evidence."
             ]  # fmt: skip
         hits = runtime.transcripts.search("muniment", View.HOST_UI).hits
-        assert len(hits) == 1
+        assert [hit.is_context for hit in hits] == [False, True]
         assert runtime.transcripts.search("shelf", View.HOST_UI).hits == []
 
 
@@ -349,7 +355,43 @@ class TestRedactedAndErased:
         key = SessionName(APP, USER, "s").key
         page = runtime.transcripts.replay(key, View.RAW_OWNER)
         assert [part for turn in page.turns for message in turn.messages for part in message.parts] == []
-        assert runtime.lifecycle.receipts(key).receipts[0].turns_erased == 3
+
+    def test_what_is_on_hold_is_deleted_for_adk_alone(self, runtime: Runtime) -> None:
+        async def play() -> None:
+            service = MunimentSessionService(runtime)
+            await service.append_event(await begun(service, own=1), said("words"))
+            key = SessionName(APP, USER, "s").key
+            runtime.lifecycle.hold(Scope(conversation=key.conversation, channel=key.channel), "a lawsuit", "ada")
+            await service.delete_session(app_name=APP, user_id=USER, session_id="s")
+            assert (await service.list_sessions(app_name=APP)).sessions == []
+            with pytest.raises(SessionNotFoundError):
+                await service.append_event(Session(id="s", app_name=APP, user_id=USER), said("late"))
+            again = await begun(service, other=2)
+            assert again.state == {"other": 2}
+            await service.append_event(again, said("new"))
+            assert texts(await read(service, again)) == ["new"]
+
+        run(play())
+        assert runtime.transcripts.search("words", View.HOST_UI).hits[0].excerpt.text == "words"
+
+
+def test_a_served_store_keeps_sessions_as_an_open_one(runtime: Runtime) -> None:
+    async def play(service: MunimentSessionService) -> None:
+        session = await begun(service, own=1, user__name="Ada")
+        copy = await read(service, session)
+        assert copy is not None
+        await service.append_event(session, said("words", own=2, app__x=1))
+        with pytest.raises(ValueError, match="newer event"):
+            await service.append_event(copy, said("too late"))
+        stored = await read(service, session)
+        assert stored is not None
+        assert (stored.events, stored.state) == (session.events, {"own": 2, "app:x": 1, "user:name": "Ada"})
+        await service.delete_session(app_name=APP, user_id=USER, session_id="s")
+        assert await read(service, session) is None
+
+    key = runtime.clients.create("adk", EVERYTHING).key
+    with serving(runtime) as url, muniment.connect(url, key=key) as connected:
+        run(play(MunimentSessionService(connected)))
 
 
 class TestManyWriters:
@@ -381,9 +423,8 @@ class TestManyWriters:
                 service = MunimentSessionService(runtime)
                 session = await begun(service, f"s{number}")
                 for step in range(5):
-                    await service.append_event(
-                        session, said("x", **{f"user__{number}_{step}": step, f"app__{number}_{step}": step})
-                    )
+                    changed: dict[str, Any] = {f"{scope}__{number}_{step}": step for scope in ("user", "app")}
+                    await service.append_event(session, said("x", **changed))
 
             run(play())
 
@@ -428,6 +469,7 @@ class TestManyWriters:
 
         run(play())
 
+    @pytest.mark.slow
     def test_two_hundred_sessions_run_at_once(self, runtime: Runtime) -> None:
         async def play() -> None:
             service = MunimentSessionService(runtime)
@@ -469,7 +511,7 @@ class TestRunner:
             assert stored.state == {"answer": "There are four lamps."}
             runner = runner_of(service, [types.Part(text="Four.")], stock)
             await ask(runner, "s", "Again?")
-            model = runner.agent.model  # type: ignore[union-attr]
+            model = runner.agent.model
             assert "There are four lamps." in model.asked[0]
             assert len(texts(await read(service, session))) == 6
 

@@ -117,7 +117,7 @@ def test_presidio_finds_the_names_that_its_analyzer_knows() -> None:
     analyzer = pytest.importorskip("presidio_analyzer")
     spacy = pytest.importorskip("spacy")
 
-    class Blank(analyzer.nlp_engine.SpacyNlpEngine):  # type: ignore[misc,name-defined]  # an extra without types
+    class Blank(analyzer.nlp_engine.SpacyNlpEngine):  # type: ignore[name-defined]  # an extra without types
         def __init__(self) -> None:
             super().__init__()
             self.nlp = {"en": spacy.blank("en")}

@@ -58,7 +58,7 @@ def put(saver: MunimentSaver, thread: str, value: Any = 1, after: str | None = N
     checkpoint = empty_checkpoint()
     checkpoint["channel_values"] = {"value": value}
     saver.put(config_of(thread, after, space), checkpoint, {"source": "loop", "step": 0, "parents": {}}, {})
-    return checkpoint["id"]
+    return str(checkpoint["id"])
 
 
 def value_of(saver: MunimentSaver, thread: str, checkpoint: str | None = None) -> Any:
@@ -66,15 +66,15 @@ def value_of(saver: MunimentSaver, thread: str, checkpoint: str | None = None) -
     return None if kept is None else kept.checkpoint["channel_values"]["value"]
 
 
-@checkpointer_test(name="MunimentSaver")
-async def conformant() -> AsyncIterator[MunimentSaver]:
+async def opened() -> AsyncIterator[MunimentSaver]:
+    """Open a saver for the conformance kit."""
     with MunimentSaver("memory:") as saver:
         yield saver
 
 
 def test_the_conformance_kit_passes_with_its_extensions() -> None:
     """Every capability is there, and every test of it passes."""
-    report = asyncio.run(validate(conformant))
+    report = asyncio.run(validate(checkpointer_test(name="MunimentSaver")(opened)))
     assert report.passed_all(), report.to_dict()
 
 
@@ -252,3 +252,20 @@ def test_a_thread_may_have_any_name(thread: str) -> None:
         kept = saver.get_tuple(config_of(thread))
         assert kept is not None
         assert kept.config["configurable"]["thread_id"] == thread
+
+
+def test_pruning_keeps_what_differences_are_rebuilt_from() -> None:
+    """Of a channel that keeps differences, the checkpoints back to the last whole value stay."""
+    with MunimentSaver("memory:") as saver:
+        put(saver, "t", "oldest")
+        whole = put(saver, "t", "whole", after=None)
+        ids = [whole]
+        for _ in range(2):
+            checkpoint = empty_checkpoint()
+            ids.append(checkpoint["id"])
+            known: Any = {"source": "loop", "counters_since_delta_snapshot": {"value": [1, 1]}}
+            saver.put(config_of("t", ids[-2]), checkpoint, known, {})
+        saver.prune(["t"])
+        assert [found.checkpoint["id"] for found in saver.list(config_of("t"))] == ids[::-1]
+        with pytest.raises(ValueError, match="keep_latest or delete"):
+            saver.prune(["t"], strategy="all")

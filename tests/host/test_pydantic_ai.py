@@ -58,7 +58,7 @@ def unreachable() -> Runtime:
     return muniment.connect(NOWHERE, key="mk_" + "A" * 43)
 
 
-def agent_of(capability: EvidenceCapability[Any], model: Any = None, **more: Any) -> Agent[Any, str]:
+def agent_of(capability: EvidenceCapability, model: Any = None, **more: Any) -> Agent[Any, str]:
     agent = Agent(model or TestModel(), capabilities=[capability], **more)
 
     @agent.tool_plain
@@ -227,7 +227,7 @@ def test_what_the_user_said_to_a_failed_run_is_evidence_and_no_history(store: Ru
 
 
 def test_a_run_goes_on_without_a_store_and_says_so(unreachable: Runtime, caplog: pytest.LogCaptureFixture) -> None:
-    capability: EvidenceCapability[Any] = EvidenceCapability(unreachable, "ada")
+    capability = EvidenceCapability(unreachable, "ada")
     result = asyncio.run(agent_of(capability, TestModel(call_tools=[])).run("my secret"))
     assert result.output
     assert capability.evidence.failures == 2  # a recall and a commit

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import gc
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -13,21 +11,26 @@ import pytest
 
 import muniment
 from muniment import Runtime, Scope
-from muniment.errors import InvalidInput, MunimentError
-from muniment.events.identity import ConversationId, ConversationKey
+from muniment.errors import InvalidInput
 from muniment.events.message import ReasoningPart, TextPart, ToolCallPart, ToolCallResponsePart
-from muniment.governance.slices import SliceTurn
-from muniment.governance.views import View
-from muniment.host.exchange_recorder import FailurePolicy
 from muniment.host.recorded_client import recorded_counts
 
 openai = pytest.importorskip("openai", reason="the package openai is not installed")
 httpx2 = pytest.importorskip("httpx2")
 
 from muniment.host.openai import record  # noqa: E402 - where the package is
+from tests.host.recorded_openai import (  # noqa: E402 - the same
+    KEY,
+    MODEL,
+    assistant,
+    client_of,
+    numbered,
+    turns,
+    user,
+    words,
+)
 from tests.host.scripted_model import (  # noqa: E402 - the same
     DONE,
-    Cut,
     ScriptedModel,
     chunk,
     completion,
@@ -37,55 +40,11 @@ from tests.host.scripted_model import (  # noqa: E402 - the same
     streamed,
 )
 
-KEY = ConversationKey(conversation=ConversationId("talk"))
-MODEL = "gpt-test"
-
 
 @pytest.fixture
 def runtime() -> Iterator[Runtime]:
     with muniment.open("memory:") as opened:
         yield opened
-
-
-def client_of(model: ScriptedModel, runtime: Runtime, policy: FailurePolicy = FailurePolicy.FAIL_CLOSED) -> Any:
-    http = httpx2.Client(transport=model.transport())
-    client = openai.OpenAI(api_key="k", base_url="http://model/v1", http_client=http, max_retries=0)
-    return record(client, runtime, subject="ada", conversation="talk", policy=policy)
-
-
-def async_client_of(model: ScriptedModel, runtime: Runtime, policy: FailurePolicy = FailurePolicy.FAIL_CLOSED) -> Any:
-    http = httpx2.AsyncClient(transport=model.transport())
-    client = openai.AsyncOpenAI(api_key="k", base_url="http://model/v1", http_client=http, max_retries=0)
-    return record(client, runtime, subject="ada", conversation="talk", policy=policy)
-
-
-def turns(runtime: Runtime) -> list[SliceTurn]:
-    """Return the turns of the conversation; none before its first."""
-    with contextlib.suppress(muniment.errors.UnknownConversation):
-        return runtime.transcripts.replay(KEY, View.RAW_OWNER, 500).turns
-    return []
-
-
-def words(runtime: Runtime) -> list[list[str]]:
-    """Return what is said in each turn."""
-    return [
-        [part.content for message in turn.messages for part in message.parts if isinstance(part, TextPart)]
-        for turn in turns(runtime)
-    ]
-
-
-def user(text: str) -> dict[str, Any]:
-    return {"role": "user", "content": text}
-
-
-def assistant(text: str) -> dict[str, Any]:
-    return {"role": "assistant", "content": text}
-
-
-def numbered() -> ScriptedModel:
-    """Return a model that answers the n-th request with `answer n`."""
-    model = ScriptedModel(lambda _asked: completion(f"answer {len(model.requests)}", f"chatcmpl-{len(model.requests)}"))
-    return model
 
 
 def test_an_exchange_is_a_turn_with_what_the_provider_says_about_it(runtime: Runtime) -> None:
@@ -193,7 +152,7 @@ def test_different_responses_of_one_id_are_two_turns(runtime: Runtime) -> None:
 
 def test_calls_and_results_are_parts(runtime: Runtime) -> None:
     call = {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": '{"at":"sky"}'}}
-    answers = [completion(None, tool_calls=[call]), completion("Blue.", "chatcmpl-2")]  # type: ignore[arg-type]
+    answers = [completion(None, tool_calls=[call]), completion("Blue.", "chatcmpl-2")]  # type: ignore[arg-type] # a call has no text
     client = client_of(ScriptedModel(lambda _asked: answers.pop(0)), runtime)
     messages: list[Any] = [user("What colour?")]
     messages.append(client.chat.completions.create(model=MODEL, messages=messages).choices[0].message)
@@ -388,140 +347,3 @@ def test_a_long_conversation_that_a_host_brings_along_is_stored_whole(runtime: R
     client.chat.completions.create(model=MODEL, messages=old)
     assert [len(said) for said in words(runtime)] == [51, 200, 200]
     assert [text for said in words(runtime) for text in said] == [*[one["content"] for one in old], "answer 1"]
-
-
-# --- failures of the store --------------------------------------------------------------------------------------------
-
-
-def test_with_fail_closed_nobody_has_an_answer_that_is_not_stored(runtime: Runtime) -> None:
-    model = numbered()
-    client = client_of(model, runtime)
-    runtime.close()
-    with pytest.raises(MunimentError):
-        client.chat.completions.create(model=MODEL, messages=[user("Hi.")])
-    assert len(model.requests) == 1, "the model is not asked again"
-    assert recorded_counts(client).failed == 1
-
-
-def test_with_fail_closed_a_stream_does_not_end(runtime: Runtime) -> None:
-    client = client_of(ScriptedModel(lambda _asked: streamed("Hello.")), runtime)
-    stream = client.chat.completions.create(model=MODEL, messages=[user("Hi.")], stream=True)
-    runtime.close()
-    with pytest.raises(MunimentError):
-        list(stream)
-
-
-def test_with_fail_open_the_exchange_goes_on_and_the_failure_is_loud(
-    runtime: Runtime, caplog: pytest.LogCaptureFixture
-) -> None:
-    client = client_of(numbered(), runtime, FailurePolicy.FAIL_OPEN)
-    runtime.close()
-    said = client.chat.completions.create(model=MODEL, messages=[user("my secret")])
-    assert said.choices[0].message.content == "answer 1"
-    counts = recorded_counts(client)
-    assert (counts.failed, counts.committed) == (1, 0)
-    assert counts.failure is not None
-    assert counts.failure in caplog.text
-    assert "secret" not in caplog.text
-
-
-def test_what_the_store_missed_comes_with_the_next_exchange(tmp_path: Any) -> None:
-    """A host sends the conversation again, so a gap closes by itself."""
-    model = numbered()
-    with muniment.open(tmp_path / "store", keys=f"file:{tmp_path / 'key'}") as runtime:
-        client = client_of(model, runtime, FailurePolicy.FAIL_OPEN)
-        refused = [user("a" * 2**21)]  # too large for a message
-        answer = client.chat.completions.create(model=MODEL, messages=refused).choices[0].message
-        assert recorded_counts(client).failed == 1
-        client.chat.completions.create(model=MODEL, messages=[user("short"), answer, user("b")])
-        assert words(runtime) == [["short", "answer 1", "b", "answer 2"]]
-
-
-# --- asyncio ----------------------------------------------------------------------------------------------------------
-
-
-def test_many_calls_at_once_are_each_a_turn(runtime: Runtime) -> None:
-    def echo(asked: dict[str, Any]) -> Any:
-        text = asked["messages"][-1]["content"]
-        name = f"chatcmpl-{text}"
-        return streamed(text.upper(), name) if asked.get("stream") else completion(text.upper(), name)
-
-    async def ask(client: Any, number: int) -> None:
-        said = await client.chat.completions.create(model=MODEL, messages=[user(f"q{number}")], stream=bool(number % 2))
-        if number % 2:
-            async for _part in said:
-                pass
-
-    async def run() -> None:
-        client = async_client_of(ScriptedModel(echo), runtime)
-        await asyncio.gather(*[ask(client, number) for number in range(200)])
-        assert recorded_counts(client).committed == 200
-
-    asyncio.run(run())
-    assert sorted(words(runtime)) == sorted([f"q{number}", f"Q{number}"] for number in range(200))
-
-
-def test_a_commit_does_not_block_the_loop(runtime: Runtime) -> None:
-    """While the store is busy with one commit, the loop goes on."""
-
-    async def run() -> None:
-        client = async_client_of(numbered(), runtime)
-        recorder = client._tap.recorder
-        with recorder._lock:
-            call = asyncio.ensure_future(client.chat.completions.create(model=MODEL, messages=[user("a")]))
-            for _ in range(100):
-                await asyncio.sleep(0.001)
-            assert not call.done()
-        await call
-
-    asyncio.run(run())
-    assert words(runtime) == [["a", "answer 1"]]
-
-
-def test_a_commit_that_has_begun_is_completed_when_its_caller_is_cancelled(runtime: Runtime) -> None:
-    async def run() -> None:
-        client = async_client_of(numbered(), runtime)
-        recorder = client._tap.recorder
-        with recorder._lock:
-            call = asyncio.ensure_future(client.chat.completions.create(model=MODEL, messages=[user("a")]))
-            for _ in range(50):
-                await asyncio.sleep(0.001)
-            call.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await call
-        await asyncio.get_running_loop().shutdown_default_executor()
-
-    asyncio.run(run())
-    assert words(runtime) == [["a", "answer 1"]]
-
-
-def test_a_cancelled_stream_is_not_committed(runtime: Runtime) -> None:
-    async def run() -> None:
-        client = async_client_of(ScriptedModel(lambda _asked: streamed("Hello, world.")), runtime)
-
-        async def read() -> None:
-            async with await client.chat.completions.create(model=MODEL, messages=[user("Hi.")], stream=True) as stream:
-                async for _part in stream:
-                    await asyncio.sleep(0.01)
-
-        reading = asyncio.ensure_future(read())
-        await asyncio.sleep(0.03)
-        reading.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await reading
-        gc.collect()  # the client leaves it to the collector to close what reads
-        await asyncio.sleep(0)
-        assert recorded_counts(client).unfinished == 1
-
-    asyncio.run(run())
-    assert turns(runtime) == []
-
-
-def test_a_connection_that_breaks_is_an_error_of_the_client(runtime: Runtime) -> None:
-    def broken(_asked: Any) -> Any:
-        raise Cut
-
-    client = client_of(ScriptedModel(broken), runtime, FailurePolicy.FAIL_OPEN)
-    with pytest.raises(Exception):  # noqa: B017,PT011 - as the client of that version raises it
-        client.chat.completions.create(model=MODEL, messages=[user("Hi.")])
-    assert turns(runtime) == []

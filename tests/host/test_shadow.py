@@ -15,7 +15,13 @@ from hypothesis import strategies as st
 from muniment.errors import StoreClosed
 from muniment.host import shadow as shadow_module
 from muniment.host.shadow import READ, WRITE, DifferenceKind, ShadowedCall, differences, shadow, unchanged
-from muniment.host.shadow_calls import CHAT_HISTORY_CALLS, SAVER_CALLS, SESSION_CALLS, STORE_CALLS
+from muniment.host.shadow_calls import (
+    CHAT_HISTORY_CALLS,
+    SAVER_CALLS,
+    SESSION_CALLS,
+    SESSION_SERVICE_CALLS,
+    STORE_CALLS,
+)
 
 # --- a store of the simplest kind -------------------------------------------------------------------------------------
 
@@ -163,7 +169,7 @@ def test_values_differ_when_a_difference_is_found(one: Any, other: Any) -> None:
 def test_a_session_of_the_agents_sdk_is_shadowed() -> None:
     agents = pytest.importorskip("agents", reason="the package openai-agents is not installed")
 
-    class Ours(agents.SQLiteSession):  # type: ignore[misc,name-defined]
+    class Ours(agents.SQLiteSession):  # type: ignore[name-defined] # untyped here
         """Stands in for an adapter of ours: it loses what is about tea."""
 
         def __init__(self, session_id: str, *, shadow_of: Any) -> None:
@@ -202,7 +208,7 @@ def test_an_asynchronous_store_of_ours_that_hangs_holds_nobody_up(monkeypatch: p
     agents = pytest.importorskip("agents", reason="the package openai-agents is not installed")
     monkeypatch.setattr(shadow_module, "OURS_SECONDS_MAX", 0.05)
 
-    class Ours(agents.SQLiteSession):  # type: ignore[misc,name-defined]
+    class Ours(agents.SQLiteSession):  # type: ignore[name-defined] # untyped here
         async def get_items(self, limit: int | None = None) -> Any:  # noqa: ARG002 - as the SDK names it
             await asyncio.sleep(3600)
 
@@ -258,7 +264,7 @@ def test_a_chat_history_of_langchain_is_shadowed() -> None:
     history = pytest.importorskip("langchain_core.chat_history", reason="the package langchain-core is not installed")
     messages = pytest.importorskip("langchain_core.messages")
 
-    class Ours(history.BaseChatMessageHistory):  # type: ignore[misc,name-defined]
+    class Ours(history.BaseChatMessageHistory):  # type: ignore[name-defined] # untyped here
         def __init__(self, shadow_of: Any = None) -> None:
             self.kept: list[Any] = []
             if shadow_of is not None:
@@ -284,5 +290,29 @@ def test_a_chat_history_of_langchain_is_shadowed() -> None:
         await kept.aget_messages()
         [found] = kept.shadow.report().differences
         assert (found.kind, found.place) == (DifferenceKind.MISSING, "[1]")
+
+    asyncio.run(run())
+
+
+def test_a_session_service_of_google_adk_is_shadowed() -> None:
+    """Appending changes the session that it is given: each service appends to its own."""
+    sessions = pytest.importorskip("google.adk.sessions", reason="the package google-adk is not installed")
+    events = pytest.importorskip("google.adk.events")
+
+    async def run() -> None:
+        kept: Any = sessions.InMemorySessionService()
+        shadow(kept, sessions.InMemorySessionService(), SESSION_SERVICE_CALLS)
+        made = await kept.create_session(app_name="app", user_id="ada", state={"count": 1})
+        for number in range(3):
+            await kept.append_event(made, events.Event(author="user", invocation_id=str(number)))
+        assert len(made.events) == 3
+        name = {"app_name": "app", "user_id": "ada", "session_id": made.id}
+        assert len((await kept.get_session(**name)).events) == 3
+        assert [one.id for one in (await kept.list_sessions(app_name="app", user_id="ada")).sessions] == [made.id]
+        assert kept.shadow.report().same
+        await kept.shadow.ours.delete_session(**name)
+        await kept.get_session(**name)
+        [found] = kept.shadow.report().differences
+        assert (found.kind, found.call) == (DifferenceKind.MISSING, "get_session")
 
     asyncio.run(run())

@@ -80,6 +80,11 @@ def test_the_document_names_version_counts_and_reasons() -> None:
     assert r"| `toy_plug::test_c` | It asks for a \| in a table. |" in text
 
 
+def test_a_framework_that_ships_no_tests_is_there_without_counts() -> None:
+    text = markdown([replace(TABLE, tests=["tests/host/test_toy.py"], passed=0, expected_failures={})])
+    assert "| toy sessions | toy 1.2 | only tests of ours | - |" in text
+
+
 def test_the_order_of_the_tables_does_not_matter() -> None:
     other = replace(TABLE, name="Another")
     assert markdown([TABLE, other]) == markdown([other, TABLE])
@@ -91,10 +96,19 @@ def test_a_table_pins_versions_and_names_files_that_are_there(name: str) -> None
     pinned = [*table.install, *([table.sdist] if table.sdist else [])]
     assert [each for each in pinned if "==" not in each] == []
     plugs = [HERE / each for each in table.theirs if "/" not in each]
-    files = [*plugs, *(REPOSITORY / each for each in (*table.ours, table.example) if each)]
+    files = [*plugs, *(REPOSITORY / each for each in (*table.ours, *table.examples))]
     assert [str(each) for each in files if not each.is_file()] == []
     assert table.sdist or all("/" not in each for each in table.theirs)
     assert all(reason.strip() for reason in table.expected_failures.values())
+
+
+def test_two_of_them_are_part_of_every_run() -> None:
+    assert len([name for name, table in tables().items() if table.fastest]) == 2
+
+
+def test_every_example_is_in_a_table() -> None:
+    examples = [each for table in tables().values() for each in table.examples]
+    assert sorted(examples) == sorted(f"examples/{path.name}" for path in (REPOSITORY / "examples").glob("*.py"))
 
 
 def test_every_plug_and_test_of_a_host_is_in_a_table() -> None:

@@ -28,7 +28,11 @@ SMALL = {
     "interrupt": 120,
 }
 ELSEWHERE = {"powercut", "iofault", "diskfull", "kill9", "canary", "writers", "governed", "search"}
-IN_THE_GATE = {"served_abuse", "served_kill9"}  # start servers in processes of their own, which takes a minute
+IN_THE_GATE = {
+    "host_kill9",
+    "served_abuse",
+    "served_kill9",
+}  # start servers in processes of their own, which takes a minute
 TOO_SHORT_TO_TELL = {"soak"}  # memory of a small run is all warming up
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from muniment.errors import AccessDenied, ClientExists, ClientMissing, InvalidInput, NotAuthenticated
 from muniment.events.archive import ArchiveScope, ScopeKind
@@ -14,12 +18,14 @@ from muniment.events.identity import Channel, SubjectId
 from muniment.governance.access import Access, Effect
 from muniment.governance.client_scope import ClientScope
 from muniment.governance.views import View
+from muniment.operations.clients.clients_group import ClientKeyIssued
 from muniment.runtime.runtime import Runtime
 from muniment.space.clients import CLIENT_KEY
 from tests.turns import plain_turn
-from tests.worlds import FileWorld, World, key_of, sqlite_world
+from tests.worlds import FileWorld, World, key_of, memory_world, sqlite_world
 
 HOUR_MS = 3_600_000
+ALL_RIGHTS = ClientScope(effects=list(Effect), views=list(View))
 
 
 def entered(runtime: Runtime, key: str) -> Runtime:
@@ -100,8 +106,10 @@ def test_a_rotated_key_stops_at_once_unless_an_overlap_is_given(world: World) ->
     with pytest.raises(NotAuthenticated):
         world.runtime.client_of(first)
     third = clients.rotate("desk", overlap_ms=HOUR_MS)
-    assert [key.fingerprint for key in third.former] == [world.runtime.client_of(second).keys[0].fingerprint]
-    assert world.runtime.client_of(second) == world.runtime.client_of(third.key)
+    former, newest = world.runtime.client_of(second), world.runtime.client_of(third.key)
+    assert [key.fingerprint for key in third.former] == [key.fingerprint for key in former.keys]
+    assert [key.fingerprint for key in newest.keys] == [third.fingerprint]
+    assert former.name == newest.name
     fourth = clients.rotate("desk").key
     for gone in (first, second, third.key):
         with pytest.raises(NotAuthenticated):
@@ -144,6 +152,58 @@ def test_what_another_process_does_to_a_key_counts_at_once(lasting: FileWorld, t
     elsewhere.close()
 
 
+def test_what_is_known_at_once_of_a_key_is_never_what_it_once_opened(lasting: FileWorld, tmp_path: Path) -> None:
+    """An event loop asks for it and waits for nobody; None sends it to `client_of`."""
+    here, elsewhere = lasting.runtime, sqlite_world(tmp_path).runtime
+    clients = here.clients
+    key = clients.create("desk").key
+    assert here.client_at_once(key) is None, "nobody has asked yet"
+    changes: list[Callable[[], object]] = [
+        list,
+        lambda: elsewhere.clients.create("other"),
+        lambda: clients.rotate("desk", overlap_ms=HOUR_MS),
+        lambda: elsewhere.clients.revoke("other"),
+    ]
+    for change in changes:
+        change()
+        assert here.client_at_once(key) is None
+        here.client_of(key)  # notes the use
+        known = here.client_of(key)
+        assert here.client_at_once(key) == here.client_at_once(key) == known
+    elsewhere.clients.rotate("desk")
+    assert here.client_at_once(key) is None
+    with pytest.raises(NotAuthenticated):
+        here.client_of(key)
+    elsewhere.close()
+
+
+def test_nothing_is_known_at_once_of_a_key_that_expired_or_is_none(world: World) -> None:
+    clients = world.runtime.clients
+    clients.create("clock")
+    now_ms = clients.list_().clients[0].created_ms
+    brief = clients.create("brief", until_ms=now_ms + 30_000).key  # every reading of this clock is a second later
+    for _ in range(2):
+        world.runtime.client_of(brief)
+    assert world.runtime.client_at_once(brief) is not None
+    known = [world.runtime.client_at_once(brief) for _ in range(30)]
+    assert known[-1] is None
+    assert not any(known[known.index(None) :])
+    assert not any(
+        map(world.runtime.client_at_once, ("", "no key", brief[:-1], brief.swapcase(), "\ud800" * len(brief)))
+    )
+
+
+def test_what_is_known_at_once_does_not_wait_for_whoever_writes(lasting: FileWorld) -> None:
+    runtime = lasting.runtime
+    key = runtime.clients.create("desk").key
+    for _ in range(2):
+        runtime.client_of(key)
+    file = runtime._session.store.records._file
+    with ThreadPoolExecutor(1) as pool, file._lock:
+        assert pool.submit(runtime.client_at_once, key).result(timeout=10) is None
+    assert runtime.client_at_once(key) is not None
+
+
 def test_a_name_stands_for_a_client_of_this_space_while_a_key_of_it_is_in_force(world: World) -> None:
     """For who is known by a token: a client of another space, one whose keys expired, and none are refused alike."""
     runtime, clients = world.runtime, world.runtime.clients
@@ -182,6 +242,54 @@ def test_nobody_gives_away_more_than_they_have(world: World) -> None:
         with pytest.raises(AccessDenied):
             limited.clients.create("desk", scope)
     world.runtime.clients.create("desk", ClientScope(subject=SubjectId("ada")))
+
+
+ENDS = st.none() | st.integers(1, 9)  # in hours from the beginning; None: never
+
+
+@given(callers=ENDS, wanted=ENDS, rotates=st.booleans())
+def test_no_key_makes_one_that_outlives_it(callers: int | None, wanted: int | None, rotates: bool) -> None:
+    """A key makes and rotates keys that end no later than it does itself; whoever shows none is not bound by this."""
+    with contextlib.closing(memory_world()) as world:
+        clients = world.runtime.clients
+        clients.create("clock")
+        now_ms = clients.list_().clients[0].created_ms
+
+        def at(hours: int | None) -> int | None:
+            return None if hours is None else now_ms + hours * HOUR_MS
+
+        clients.create("desk")
+        entrant = entered(world.runtime, clients.create("admin", ALL_RIGHTS, at(callers)).key).clients
+
+        def make() -> ClientKeyIssued:
+            return entrant.rotate("desk", until_ms=at(wanted)) if rotates else entrant.create("x", until_ms=at(wanted))
+
+        if callers is None or (wanted is not None and wanted <= callers):
+            assert make().until_ms == at(wanted)
+            return
+        with pytest.raises(AccessDenied) as refused:
+            make()
+        assert (refused.value.at, refused.value.limit) == ("until_ms", at(callers))
+        assert [one.client for one in clients.list_().clients] == ["admin", "clock", "desk"]
+
+
+def test_a_key_that_goes_on_for_an_overlap_gives_nobody_more_time_than_it_has(world: World) -> None:
+    """Whoever stole the former key of a client does not outlive the rotation; nor does one that is named by a token."""
+    clients = world.runtime.clients
+    former = clients.create("admin", ALL_RIGHTS).key
+    newest = clients.rotate("admin", overlap_ms=HOUR_MS)
+    stolen = entered(world.runtime, former).clients
+    for until_ms in (None, newest.former[0].until_ms + 1):  # type: ignore[operator]  # it has an end
+        with pytest.raises(AccessDenied, match="would last longer than the one that asks for it"):
+            stolen.create("x", until_ms=until_ms)
+        with pytest.raises(AccessDenied):
+            stolen.rotate("admin", until_ms=until_ms)
+    stolen.create("x", until_ms=newest.former[0].until_ms)
+    assert entered(world.runtime, newest.key).clients.create("y").until_ms is None
+    brief_ms = newest.former[0].until_ms
+    clients.rotate("admin", until_ms=brief_ms)
+    with pytest.raises(AccessDenied):
+        world.runtime.as_client(world.runtime.client_named("admin")).clients.create("z")
 
 
 def test_names_scopes_and_moments_are_checked(world: World) -> None:

@@ -65,6 +65,17 @@ def tenants(tmp_path: Path) -> Iterator[Tenants]:
     made.runtime.close()
 
 
+def test_no_client_of_a_closed_space_is_known_at_once(tenants: Tenants) -> None:
+    """Opening a space takes its time, which an event loop has not."""
+    tenants.visit(0, 0)
+    assert tenants.runtime.client_at_once(tenants.keys[0]) is not None
+    tenants.visit(1, 2, 3, 4)
+    tenants.runtime.client_of(tenants.keys[0])
+    assert tenants.runtime.client_at_once(tenants.keys[0]) is None
+    tenants.visit(0)
+    assert tenants.runtime.client_at_once(tenants.keys[0]) is not None
+
+
 def test_the_one_that_nobody_entered_for_longest_is_closed(tenants: Tenants) -> None:
     """The space that the store was opened with is one of the four, and always in use."""
     tenants.visit(0, 1, 2, 0, 3)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import struct
+import sys
 import time
 from contextlib import ExitStack
 
@@ -15,6 +17,7 @@ from tests.served.test_refusals import connected, head_of, raw
 
 LIVE = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
 REPLAY = "/v1/transcripts/replay"
+DATA_SEGMENTS_IN = 152  # where it is in what the system tells of a connection
 
 
 def ends(connection: socket.socket) -> bool:
@@ -159,3 +162,28 @@ def test_where_all_connections_work_a_new_one_is_told_to_come_back(
         assert b"request.busy" in answer
     time.sleep(0.3)
     assert status_of(raw(served, LIVE)) == 200
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts what came")
+def test_an_answer_is_one_piece(served: Served) -> None:
+    """Its head is not sent alone: that would cost another call and wake whoever waits twice."""
+    with connected(served.url) as connection:
+        connection.sendall(LIVE)
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 200")
+        time.sleep(0.1)
+        info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 160)
+    assert struct.unpack_from("I", info, DATA_SEGMENTS_IN) == (1,)
+
+
+def test_answers_to_requests_that_come_together_keep_their_order(served: Served) -> None:
+    head, missing = LIVE.replace(b"GET", b"HEAD", 1), LIVE.replace(b"/live", b"/none", 1)
+    with connected(served.url) as connection:
+        connection.sendall(head + missing + LIVE)
+        answers = b""
+        while not answers.endswith(b'{"alive":true}'):
+            piece = connection.recv(65_536)
+            assert piece, "the connection stays open"
+            answers += piece
+    statuses = [status_of(b"HTTP/1.1 " + each) for each in answers.split(b"HTTP/1.1 ")[1:]]
+    assert statuses == [200, 404, 200]
+    assert answers.split(b"HTTP/1.1 ")[1].endswith(b"\r\n\r\n"), "a HEAD request has no body"

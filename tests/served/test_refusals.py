@@ -10,8 +10,21 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
+from muniment.errors import (
+    ExtraMissing,
+    IssuerUnavailable,
+    KeyUnavailable,
+    MunimentError,
+    ServerBusy,
+    StoreBusy,
+    StoreClosed,
+    StoreFault,
+    StoreNewer,
+    StoreReadOnly,
+)
 from muniment.runtime.runtime import Runtime
 from muniment.transports.http import body as bodies
+from muniment.transports.http.problem import problem_of
 from muniment.transports.http.request_guard import GuardRules
 from muniment.transports.http.status import MEANINGS, STATUS, STATUS_OF_CODE
 from tests.served.conftest import Served, serving
@@ -161,6 +174,26 @@ def test_names_and_origins_that_were_allowed_pass(served: Served) -> None:
         assert httpx2.get(f"{url}/health/live", headers=headers).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("error", "waits"),
+    [
+        (ServerBusy, True),
+        (StoreBusy, True),
+        (StoreClosed, True),
+        (IssuerUnavailable, True),
+        (KeyUnavailable, False),
+        (StoreFault, False),
+        (StoreNewer, False),
+        (StoreReadOnly, False),
+        (ExtraMissing, False),
+    ],
+)
+def test_an_answer_says_when_to_come_back_only_where_waiting_helps(error: type[MunimentError], *, waits: bool) -> None:
+    answer = problem_of(error())
+    assert answer.status_code == 503
+    assert ("retry-after" in answer.headers) == waits
+
+
 def test_too_many_requests_at_once_are_told_to_come_back(served: Served) -> None:
     """The place in work that there is belongs to a request whose body does not come."""
     with serving(served.world.runtime, GuardRules(requests_max=1)) as url:
@@ -213,7 +246,7 @@ def test_logs_know_requests_and_never_what_is_in_them(served: Served, caplog: py
     assert not [text for text in told if canary in text and '"choices"' not in text]
     assert canary not in logged(caplog)
     assert served.key not in logged(caplog)
-    assert '"route": "/v1/transcripts/search", "status": 200' in logged(caplog)
+    assert '"route":"/v1/transcripts/search","status":200' in logged(caplog)
 
 
 def test_a_request_is_known_by_its_id(served: Served) -> None:

@@ -44,7 +44,8 @@ def test_what_was_acknowledged_before_a_stop_is_there(world: FileWorld) -> None:
         threads = [threading.Thread(target=commit, args=[url, name]) for name in acknowledged]
         for thread in threads:
             thread.start()
-        time.sleep(0.5)
+        while not any(acknowledged.values()) and all(thread.is_alive() for thread in threads):
+            time.sleep(0.05)
     for thread in threads:
         thread.join()
     assert sum(acknowledged.values()) > 0

@@ -63,6 +63,7 @@ class Session(NeverPickled, Struct, frozen=True, kw_only=True):
     catalogue: Callable[[], tuple[Operation, ...]] = tuple
     deployment: Deployment = Deployment()
     client: str | None = None  # the name of who calls, where a key says so
+    client_until_ms: int | None = None  # when that key ends; None: never, or nobody calls by a key
     observer: OperationObserver | None = None
     window: bool = False  # made from another session, which keeps the store
     leave: Callable[[], None] | None = None  # gives back the space, which stays open until then

@@ -20,9 +20,11 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import IntEnum
+from math import isfinite
 from typing import Any, NamedTuple
 
 from muniment.errors import InvalidInput, NotCanonical
@@ -37,11 +39,12 @@ from muniment.events.message import (
     UriPart,
     is_blank,
 )
-from muniment.kernel.canonical import encode
+from muniment.kernel.canonical import encode, scan
 
 Item = dict[str, Any]
-Path = tuple[str | int, ...]
+Path = Sequence[str | int]
 
+BLANK = re.compile(r"\s")
 FORM_LENGTH_MAX = 128  # code points of a value that stays in the shape
 FIELDS_OF_FORM = frozenset({
     "author", "call_id", "created_at", "detail", "finish_reason", "format", "id", "index", "kind",
@@ -88,13 +91,17 @@ class Spelling(IntEnum):
     LIST = 8
 
 
-# spelling -> the separators of members and values, and whether every other character is escaped
-JSON_SPELLINGS: Mapping[Spelling, tuple[tuple[str, str], bool]] = {
-    Spelling.JSON_COMPACT: ((",", ":"), False),
-    Spelling.JSON_SPACED: ((", ", ": "), False),
-    Spelling.JSON_COMPACT_ASCII: ((",", ":"), True),
-    Spelling.JSON_SPACED_ASCII: ((", ", ": "), True),
+SPELLINGS = tuple(Spelling)
+# spelling -> what separates a member from its value, and what writes it
+JSON_SPELLINGS: Mapping[Spelling, tuple[str, json.JSONEncoder]] = {
+    Spelling.JSON_COMPACT: (":", json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)),
+    Spelling.JSON_SPACED: (": ", json.JSONEncoder(ensure_ascii=False)),
+    Spelling.JSON_COMPACT_ASCII: (":", json.JSONEncoder(separators=(",", ":"))),
+    Spelling.JSON_SPACED_ASCII: (": ", json.JSONEncoder()),
 }
+
+
+SHAPES_ENCODER = JSON_SPELLINGS[Spelling.JSON_COMPACT_ASCII][1]
 
 
 class Gap(NamedTuple):
@@ -134,13 +141,15 @@ def words_by_role(item: Item) -> SpokenItem:
 
 def parted(item: Mapping[str, Any], words_of: WordsOf, fields_of_form: frozenset[str] = FIELDS_OF_FORM) -> PartedItem:
     """Take an item apart; raises `request.invalid` for what is no JSON object."""
-    copied, size = _copied(item)
-    role, given = words_of(copied)
-    shaping = _Shaping(given, fields_of_form)
-    formed = shaping.form(copied, (), typed=True)
+    try:
+        role, shaping, formed = _shaped(item, words_of, fields_of_form)
+    except TypeError:  # a type that JSON has not, though perhaps a form for it
+        role, shaping, formed = _shaped(_plainly(item), words_of, fields_of_form)
+    except RecursionError:
+        raise InvalidInput(at="item", problem="too_deep") from None
     if all(map(is_blank, shaping.parts)):  # a message has to say something
-        return PartedItem(Role.SYSTEM, [BlobPart(content=b"", mime_type=PLAIN_BLOB)], ItemShape(copied, (), 1), size)
-    return PartedItem(role, shaping.parts, ItemShape(formed, shaping.gaps, len(shaping.parts)), size)
+        return PartedItem(Role.SYSTEM, [BlobPart(content=b"", mime_type=PLAIN_BLOB)], ItemShape(formed, (), 1), 0)
+    return PartedItem(role, shaping.parts, ItemShape(formed, shaping.gaps, len(shaping.parts)), shaping.size)
 
 
 def whole(shape: ItemShape, parts: Sequence[Part | str]) -> Item:
@@ -157,7 +166,7 @@ def whole(shape: ItemShape, parts: Sequence[Part | str]) -> Item:
 
 def encode_shapes(shapes: Sequence[ItemShape]) -> bytes:
     """Return the shapes of the items of a turn as JSON."""
-    return json.dumps(shapes, separators=(",", ":")).encode()
+    return SHAPES_ENCODER.encode(shapes).encode()
 
 
 def decode_shapes(data: bytes) -> list[ItemShape]:
@@ -173,16 +182,23 @@ def decode_shapes(data: bytes) -> list[ItemShape]:
 # --- taking apart -----------------------------------------------------------------------------------------------------
 
 
-def _copied(item: Mapping[str, Any]) -> tuple[Item, int]:
-    """Return a copy that shares nothing with the item, and its size."""
+def _shaped(item: Any, words_of: WordsOf, fields_of_form: frozenset[str]) -> tuple[Role, _Shaping, Item]:
+    if type(item) is not dict:
+        raise TypeError
+    role, given = words_of(item)
+    shaping = _Shaping(given, fields_of_form)
+    return role, shaping, shaping.form(item, (), typed=True)
+
+
+def _plainly(item: Any) -> Item:
+    """Return an item of types that JSON has a form for (a tuple, a word of an enum) as JSON has it."""
     try:
-        text = json.dumps(item, allow_nan=False)
-        copied = json.loads(text)
+        plain = json.loads(json.dumps(item, allow_nan=False))
     except (TypeError, ValueError, RecursionError):
         raise InvalidInput(at="item", problem="not_json") from None
-    if not isinstance(copied, dict):
+    if type(plain) is not dict:
         raise InvalidInput(at="item", problem="not_json")
-    return copied, len(text)
+    return plain
 
 
 class _Shaping:
@@ -191,6 +207,7 @@ class _Shaping:
     def __init__(self, given: Sequence[Part], fields_of_form: frozenset[str]) -> None:
         self.parts: list[Part] = []
         self.gaps: list[Gap] = []
+        self.size = 0
         self._fields_of_form = fields_of_form
         self._texts: defaultdict[str, list[Gap]] = defaultdict(list)
         self._values: list[tuple[Any, Gap]] = []
@@ -208,26 +225,43 @@ class _Shaping:
 
     def form(self, value: Any, path: Path, *, typed: bool = False) -> Any:
         """Return a value with gaps (null) for the words in it; `typed`: it is the item, or says what it is."""
-        if isinstance(value, str):
+        kind = type(value)
+        if kind is str:
+            self.size += len(value)
             return value if not value or value.isspace() else self._gap(path, self._of_text(value))
-        if isinstance(value, dict | list) and value:
+        if kind is dict:
+            return self._of_object(value, path, typed=typed)
+        if kind is list:
+            if (gap := self._known(value)) is not None:
+                return self._gap(path, gap)
+            return [self.form(each, (*path, place)) for place, each in enumerate(value)]
+        if value is None or kind in {bool, int} or (kind is float and isfinite(value)):
+            return value
+        raise TypeError
+
+    def _of_object(self, value: Item, path: Path, *, typed: bool) -> Any:
+        if (gap := self._known(value)) is not None:
+            return self._gap(path, gap)
+        typed = typed or any(type(value.get(field)) is str for field in TYPED)
+        formed: Item = {}
+        for name, each in value.items():
+            if type(name) is not str:
+                raise TypeError
+            self.size += len(name)
+            formed[name] = each if typed and self._is_form(name, each) else self.form(each, (*path, name))
+        return formed
+
+    def _known(self, value: Any) -> Gap | None:
+        """Return the gap of a value that a part has."""
+        if self._values and value:
             for known, gap in self._values:
                 if known == value:
-                    return self._gap(path, gap)
-        if isinstance(value, list):
-            return [self.form(each, (*path, place)) for place, each in enumerate(value)]
-        if isinstance(value, dict):
-            typed = typed or any(isinstance(value.get(field), str) for field in TYPED)
-            return {
-                member: each if typed and self._is_form(member, each) else self.form(each, (*path, member))
-                for member, each in value.items()
-            }
-        return value
+                    return gap
+        return None
 
     def _is_form(self, member: str, value: Any) -> bool:
-        if not isinstance(value, str) or len(value) > FORM_LENGTH_MAX or any(map(str.isspace, value)):
-            return False
-        return member in self._fields_of_form or member.endswith("_id")
+        is_named = member in self._fields_of_form or member.endswith("_id")
+        return is_named and type(value) is str and len(value) <= FORM_LENGTH_MAX and not BLANK.search(value)
 
     def _of_text(self, text: str) -> Gap:
         if text not in self._texts:
@@ -236,7 +270,7 @@ class _Shaping:
         return known.pop(0) if len(known) > 1 else known[0]
 
     def _gap(self, path: Path, gap: Gap) -> None:
-        self.gaps.append(gap._replace(path=path))
+        self.gaps.append(Gap(path, gap.part, gap.spelling, gap.order))
 
 
 def _known_by(part: Part, place: int) -> tuple[Part, list[tuple[Any, Gap]]]:
@@ -261,16 +295,19 @@ def _known_by(part: Part, place: int) -> tuple[Part, list[tuple[Any, Gap]]]:
 
 def _parsed(text: str) -> tuple[Any, Spelling, Sequence[Sequence[int]]]:
     """Return the value of a JSON object in a text and how to spell it again; the text itself for any other."""
+    if not text.startswith("{"):
+        return text, Spelling.PLAIN, ()
     try:
         value = json.loads(text)
-        kept = json.loads(encode(value))  # as the store has it
+        kept = value if scan(value) else json.loads(encode(value))  # numbers as the store has them
     except (ValueError, RecursionError, NotCanonical):
         return text, Spelling.PLAIN, ()
-    if isinstance(value, dict):
-        order = [[sorted(each).index(name) for name in each] for each in _objects(value)]
-        for spelling in JSON_SPELLINGS:
-            if _json(kept, spelling, order) == text:
-                return kept, spelling, order
+    order = [[sorted(each).index(name) for name in each] for each in _objects(value)]
+    if all(places == sorted(places) for places in order):
+        order = []
+    for spelling, (separator, _) in JSON_SPELLINGS.items():
+        if (separator in text or not value) and _json(kept, spelling, order) == text:
+            return kept, spelling, order
     return text, Spelling.PLAIN, ()
 
 
@@ -310,11 +347,11 @@ def _put(item: Item, path: Path, value: Any) -> None:
 
 
 def _spelled(part: Part, gap: Gap) -> Any:
+    if isinstance(part, TextPart | ReasoningPart):
+        return part.content
     if isinstance(part, BlobPart):
         text = base64.b64encode(part.content).decode()
         return text if gap.spelling is Spelling.BASE64 else f"data:{part.mime_type or ''};base64,{text}"
-    if isinstance(part, TextPart | ReasoningPart):
-        return part.content
     if isinstance(part, UriPart):
         return part.uri
     if isinstance(part, ToolCallPart):
@@ -338,9 +375,7 @@ def _plain(value: Any) -> Spelling:
 
 
 def _json(value: Any, spelling: Spelling, order: Sequence[Sequence[int]]) -> str:
-    separators, ascii_only = JSON_SPELLINGS[spelling]
-    orders = iter(order)
-    return json.dumps(_ordered(value, orders), separators=separators, ensure_ascii=ascii_only)
+    return JSON_SPELLINGS[spelling][1].encode(_ordered(value, iter(order)))
 
 
 def _ordered(value: Any, orders: Iterator[Sequence[int]]) -> Any:

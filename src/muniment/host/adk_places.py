@@ -1,20 +1,12 @@
 """Where a store has what belongs to an app, a user and a session of Google's Agent Development Kit, and how turns look.
 
-Turns have one item (`host.item_history`), which is one of these, with `keys` or `at` (`host.keyed_history`):
-
-| item | is |
-|---|---|
-| `created` (seconds), `nonce`, `sets` | the begin of a session with its first state; what is before it is of an older session |
-| `event`, an event | sets what its `state_delta` has without a prefix |
-| `deleted` | the end of a session; only there until the erasure that follows |
-| `sets` | a change of state that sessions share |
+What the turns have in them, and how conversations are named, `formats.adk_items` says.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
-from urllib.parse import quote, unquote
 
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
@@ -23,17 +15,29 @@ from msgspec.structs import replace
 
 from muniment.errors import InvalidInput
 from muniment.events.identity import ConversationKey
-from muniment.events.message import Authority, BlobPart, Message, Role
 from muniment.events.turn import Attribution, Ingress, Source, Turn
-from muniment.governance.admission import OBSERVED_MS_MAX
-from muniment.host.adk_events import EVENT, event_json, parted_event
-from muniment.host.item_history import ItemHistory, turns_of_items
-from muniment.host.item_shapes import Item, ItemShape, PartedItem
+from muniment.formats.adk_items import (
+    AT,
+    CREATED,
+    DELETED,
+    EVENT,
+    KEYS,
+    SETS,
+    USER,
+    conversation_of,
+    event_messages,
+    parted_event,
+    session_of,
+    silent,
+)
+from muniment.formats.parted_items import Item, PartedItem
+from muniment.host.adk_events import event_json
+from muniment.host.item_history import ItemHistory
 from muniment.host.keyed_history import HistoryHead, KeyedHistory
 from muniment.runtime.runtime import Runtime
 
 PROVIDER = "google-adk"
-SETS, CREATED, DELETED, KEYS, AT = "sets", "created", "deleted", "keys", "at"
+CHANNEL, MEMORY_CHANNEL = "adk", "adk-memory"
 PREFIXES = {"app": State.APP_PREFIX, "user": State.USER_PREFIX, "temp": State.TEMP_PREFIX}
 
 
@@ -47,23 +51,13 @@ class SessionName(NamedTuple):
     @property
     def key(self) -> ConversationKey:
         """The conversation of the session."""
-        return ConversationKey(conversation=f"{escaped(self.user)}/{self.session}", channel=channel_of(self.app))
+        return ConversationKey(conversation=conversation_of(*self), channel=CHANNEL)
 
     @classmethod
-    def of_conversation(cls, app: str, conversation: str) -> SessionName | None:
-        """Return what a conversation in the channel of an app is called, if it is of a session."""
-        user, slash, session = conversation.partition("/")
-        return cls(app, unquote(user), session) if slash and user and session else None
-
-
-def channel_of(app: str) -> str:
-    """Return the channel that has the sessions of an app."""
-    return f"adk:{app}"
-
-
-def escaped(user: str) -> str:
-    """Return the name of a user without a slash."""
-    return user.replace("%", "%25").replace("/", "%2F")
+    def of_conversation(cls, conversation: str) -> SessionName | None:
+        """Return what the session of a conversation is called, if it is of one."""
+        names = session_of(conversation)
+        return None if names is None else cls(*names)
 
 
 class StateChange(NamedTuple):
@@ -126,19 +120,19 @@ def created_turn(
 ) -> tuple[Turn, Item]:
     """Return the turn that begins a session."""
     item = {CREATED: at_s, "nonce": nonce, SETS: state, KEYS: dict.fromkeys(state, number)}
-    return _turn(_like(name.key, name.user), number, _silent(item), at_s), item
+    return _turn(_like(name.key, name.user), number, silent(item), at_s), item
 
 
 def deleted_turn(name: SessionName, at_s: float, nonce: str, number: int, _head: HistoryHead) -> tuple[Turn, Item]:
     """Return the turn that ends a session."""
     item: Item = {DELETED: at_s, "nonce": nonce, KEYS: {}}
-    return _turn(_like(name.key, name.user), number, _silent(item), at_s), item
+    return _turn(_like(name.key, name.user), number, silent(item), at_s), item
 
 
 def shared_turn(like: Turn, state: Mapping[str, Any], number: int, head: HistoryHead) -> tuple[Turn, Item]:
     """Return a turn that changes shared state."""
     item = {SETS: state, KEYS: {**head.keys, **dict.fromkeys(state, number)}}
-    return _turn(like, number, _silent(item), 0), item
+    return _turn(like, number, silent(item), 0), item
 
 
 def event_turn(
@@ -147,7 +141,7 @@ def event_turn(
     """Return the turn of an event that sets state; the item has no event."""
     seen: Item = {KEYS: {**head.keys, **dict.fromkeys(state, number)}} if state else {AT: head.at}
     parted = parted_event({EVENT: event_json(event), **seen})
-    is_user = event.author == "user"
+    is_user = event.author == USER
     like = replace(
         _like(name.key, name.user),
         actor=Attribution(subject=name.user, agent_id=None if is_user else event.author or None),
@@ -158,7 +152,18 @@ def event_turn(
             model=event.model_version or None,
         ),
     )
-    return _turn(like, number, parted, event.timestamp, None if is_user else event.author or None), seen
+    return _turn(like, number, parted, event.timestamp, event.author), seen
+
+
+def memory_like(app: str, user: str) -> Turn:
+    """Return what the turns of the memory of a user are made like."""
+    return _like(ConversationKey(conversation=conversation_of(app, user), channel=MEMORY_CHANNEL), user)
+
+
+def memory_turn(app: str, user: str, event: Event) -> Turn:
+    """Return the turn of an event in memory; its id is that of the event."""
+    parted = parted_event({EVENT: event_json(event)})
+    return _turn(memory_like(app, user), event.id, parted, event.timestamp, event.author)
 
 
 def like_of_scope(name: SessionName, scope: str) -> Turn:
@@ -174,32 +179,15 @@ def _like(key: ConversationKey, subject: str) -> Turn:
 
 
 def _like_app(app: str) -> Turn:
-    key = ConversationKey(conversation="app", channel=f"adk-state:{app}")
-    return _like(key, key.channel)
+    return _like(ConversationKey(conversation=conversation_of(app), channel=CHANNEL), f"{CHANNEL}:{app}")
 
 
 def _like_user(app: str, user: str) -> Turn:
-    return _like(ConversationKey(conversation=f"user/{escaped(user)}", channel=f"adk-state:{app}"), user)
+    return _like(ConversationKey(conversation=conversation_of(app, user), channel=CHANNEL), user)
 
 
-def _silent(item: Item) -> PartedItem:
-    """Return an item that says nothing."""
-    return PartedItem(Role.SYSTEM, [BlobPart(content=b"")], ItemShape(item, (), 1), 0)
-
-
-def _turn(like: Turn, number: int, parted: PartedItem, at_s: float, speaker: str | None = None) -> Turn:
-    """Return a turn with one item. A message that says nothing is shown to the owner alone."""
-    turn = next(turns_of_items([parted], str(number), like))
-    ms = int(at_s * 1000)
-    is_silent = isinstance(parted.parts[0], BlobPart) and not parted.parts[0].content
-    said = Message(
-        role=parted.role,
-        content=parted.parts,
-        authority=Authority.OPERATOR_DIAGNOSTIC if is_silent else None,
-        speaker_id=speaker if parted.role is Role.ASSISTANT else None,
-        observed_ms=ms if 0 <= ms <= OBSERVED_MS_MAX else 0,
-    )
-    return replace(turn, messages=[said, *turn.messages[1:]])
+def _turn(like: Turn, turn_id: int | str, parted: PartedItem, at_s: float, author: str | None = None) -> Turn:
+    return replace(like, turn=str(turn_id), messages=event_messages(parted, at_s, author))
 
 
 def checked(name: str | None, at: str) -> str:

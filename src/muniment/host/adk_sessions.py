@@ -6,12 +6,11 @@
 
 | in ADK | in the store |
 |---|---|
-| an app | the channels `adk:APP` (sessions) and `adk-state:APP` (state that sessions share) |
 | a user | the subject USER |
-| a session | the conversation `USER/SESSION` of the first channel |
-| an event | a turn of it, durable when `append_event` returns; those of one invocation have its id as `source.request_id` |
+| a session | the conversation `APP/USER/SESSION` of the channel `adk` |
+| an event | a turn of it, durable when `append_event` returns; `source.request_id` is its invocation |
 | state of the session | what its events have set: each value is kept where it was set, once |
-| `app:` and `user:` state | the conversations `app` and `user/USER` of the second channel, a turn for each change |
+| `app:` and `user:` state | the conversations `APP` and `APP/USER` of that channel, a turn for each change |
 | `temp:` state, partial events | nothing |
 
 Events come back exactly as they were appended, or with a marker such as `[redacted: legal]` in the place of what the
@@ -30,7 +29,6 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from google.adk.errors._stale_session_error import StaleSessionError
@@ -44,16 +42,17 @@ from google.adk.sessions.session import Session
 
 from muniment.errors import CursorStale, UnknownConversation
 from muniment.events.changes import Transition
+from muniment.formats.adk_items import CREATED, DELETED, EVENT, UPDATED
+from muniment.formats.parted_items import Item
 from muniment.governance.listing import LifecycleFilter
-from muniment.host.adk_events import EVENT, event_of_json
+from muniment.host.adapted_store import AdaptedStore, StoreGiven
+from muniment.host.adk_events import event_of_json
 from muniment.host.adk_places import (
-    CREATED,
-    DELETED,
+    CHANNEL,
     PREFIXES,
     SessionName,
     StateChange,
     app_history,
-    channel_of,
     checked,
     created_turn,
     deleted_turn,
@@ -63,11 +62,9 @@ from muniment.host.adk_places import (
     shared_turn,
     user_history,
 )
-from muniment.host.item_shapes import Item
 from muniment.host.keyed_history import NOTHING, HistoryHead, HistoryMoved, KeyedHistory, NumberedWrite, write_all
-from muniment.host.off_loop import AdaptedStore, off_loop
+from muniment.host.off_loop import off_loop
 from muniment.operations.conversations.listed import ConversationFilter
-from muniment.runtime.runtime import Runtime
 
 HEADS_MAX = 4096  # of sessions that are remembered between appends
 LOCKS = 64
@@ -92,7 +89,7 @@ class MunimentSessionService(BaseSessionService):
     read as `raw_owner` and `model_context`, to append, and to erase.
     """
 
-    def __init__(self, store: Runtime | str | Path, *, requester: str = "adk") -> None:
+    def __init__(self, store: StoreGiven, *, requester: str = "adk") -> None:
         self._store = AdaptedStore(store)
         self._runtime = self._store.runtime
         self._requester = requester
@@ -211,10 +208,12 @@ class MunimentSessionService(BaseSessionService):
                 if DELETED in item:
                     return None
                 head = history.head_at(number, item)
-                updated = item[EVENT]["timestamp"] if EVENT in item else item[CREATED]
+                updated = _updated_s(item)
             known[number] = item
-            if EVENT not in item or len(events) == wanted:
+            if CREATED in item or len(events) == wanted:
                 break
+            if EVENT not in item:  # state that was imported
+                continue
             event = event_of_json(item[EVENT])
             if after and event.timestamp < after:
                 break
@@ -243,7 +242,7 @@ class MunimentSessionService(BaseSessionService):
             try:
                 while True:
                     page = self._runtime.conversations.list_(
-                        channel_of(app), LifecycleFilter.ACTIVE, PAGE_CONVERSATIONS, cursor, only
+                        CHANNEL, LifecycleFilter.ACTIVE, PAGE_CONVERSATIONS, cursor, only
                     )
                     found += [entry.conversation for entry in page.conversations]
                     cursor = page.next_cursor
@@ -251,8 +250,8 @@ class MunimentSessionService(BaseSessionService):
                         break
             except CursorStale:
                 continue
-            names = (SessionName.of_conversation(app, conversation) for conversation in found)
-            return [name for name in names if name is not None and user in (None, name.user)]
+            names = map(SessionName.of_conversation, found)
+            return [name for name in names if name is not None and name.app == app and user in {None, name.user}]
 
     def _delete(self, name: SessionName) -> None:
         history = session_history(self._runtime, name)
@@ -287,7 +286,7 @@ class MunimentSessionService(BaseSessionService):
         head = history.head()
         if marker is None and head is not NOTHING and DELETED not in head.item:  # a session that the host has made
             newest = head.item.get(EVENT)
-            updated: float = head.item[CREATED] if newest is None else newest["timestamp"]
+            updated = _updated_s(head.item)
             same = (
                 not session.events if newest is None else bool(session.events) and session.events[-1].id == newest["id"]
             )
@@ -338,12 +337,22 @@ class MunimentSessionService(BaseSessionService):
         return session
 
 
+def _updated_s(item: Item) -> float:
+    """Return when a session whose newest turn has this item was updated."""
+    updated: float = item[EVENT]["timestamp"] if EVENT in item else item.get(UPDATED) or item[CREATED]
+    return updated
+
+
 def _values_of(history: KeyedHistory) -> dict[str, Any]:
     return history.values(history.head(), {})
 
 
-def _behind(name: SessionName, head: HistoryHead) -> Exception:
+def _behind(name: SessionName, head: HistoryHead) -> ValueError:
     """Return the error of who appends to a session that has got this head."""
     if head is NOTHING or DELETED in head.item:
-        return SessionNotFoundError(f"Session {name.session} not found.")
-    return StaleSessionError("The session has a newer event in the store: read it again before you append to it.")
+        missing: ValueError = SessionNotFoundError(f"Session {name.session} not found.")
+        return missing
+    stale: ValueError = StaleSessionError(
+        "The session has a newer event in the store: read it before you append to it."
+    )
+    return stale

@@ -228,17 +228,20 @@ def _items_of(owned: _SeenPage, shown: _SeenPage, sequence: int) -> Iterator[Pla
     last = turn.messages[-1].parts[0]
     if not isinstance(last, BlobPart) or last.mime_type != SHAPES_TYPE:
         return
-    shapes = decode_shapes(last.content)
+    shapes, model_turn = decode_shapes(last.content), shown.turns[sequence]
     for place in range(len(shapes) - 1, -1, -1):
         shape = shapes[place]
-        of_owner = owned.parts(turn.messages[place], shape.parts)
-        of_model = shown.parts(shown.turns[sequence].messages[place], shape.parts)
-        decided = [seen for seen in of_model if not _is_policy(seen)]
-        if all(map(_is_popped, decided or of_owner)):
+        message = model_turn.messages[place]
+        if not message.redacted and len(message.parts) == shape.parts:  # as most are
+            yield PlacedItem(whole(shape, message.parts), TurnId(turn.turn), place, POPPED_FROM)
             continue
-        parts = [own if _is_policy(seen) else seen for own, seen in zip(of_owner, of_model, strict=True)]
-        item = whole(shape, [_marker(part) for part in parts])
-        yield PlacedItem(item, TurnId(turn.turn), place, POPPED_FROM if decided else [View.RAW_OWNER])
+        of_owner = owned.parts(turn.messages[place], shape.parts)
+        of_model = shown.parts(message, shape.parts)
+        decided = [seen for seen in of_model if not _is_policy(seen)]
+        if not all(map(_is_popped, decided or of_owner)):
+            parts = [own if _is_policy(seen) else seen for own, seen in zip(of_owner, of_model, strict=True)]
+            item = whole(shape, [_marker(part) for part in parts])
+            yield PlacedItem(item, TurnId(turn.turn), place, POPPED_FROM if decided else [View.RAW_OWNER])
 
 
 def _is_policy(seen: Part | RedactionItem | None) -> bool:

@@ -37,7 +37,7 @@ BATCH_TURNS = 500
 BATCH_BYTES = 4 * 1024 * 1024
 TRIES_MAX = 64
 ERASED = "turn_already_committed_and_erased"
-EXPIRY = "langgraph.expires_ms"
+EXPIRY = "host.langgraph.expires"
 
 Address = tuple[tuple[str, ...], str]
 

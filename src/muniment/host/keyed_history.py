@@ -4,9 +4,9 @@ The id of a turn is a number, above that of the turn before it. Two writers that
 same number, and the store accepts one of them: the other has seen too little. So nothing is lost and no lock is needed
 between processes.
 
-A turn that sets keys says for every key which turn has set it last. The newest such turn and the turns that it names are
-all that has to be read, however long the history is, and a value is kept once: where it was set. Who redacts or erases
-that turn, changes or takes away the value. A turn that is hidden or erased has set nothing.
+A turn that sets keys says for every key which turn has set it last. The newest such turn and the turns that it names
+are all that has to be read, however long the history is, and a value is kept once: where it was set. Who redacts or
+erases that turn, changes or takes away the value. A turn that is hidden or erased has set nothing.
 
 | in the item | is |
 |---|---|
@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 from muniment.errors import TurnConflict, UnknownPlace
 from muniment.events.turn import Turn
+from muniment.formats.parted_items import Item
 from muniment.host.item_history import ItemHistory, PlacedItem
-from muniment.host.item_shapes import Item
 from muniment.operations.transcripts.commit import ALREADY_COMMITTED
 from muniment.operations.transcripts.timeline import LATEST, Anchor, AnchorKind
 from muniment.runtime.runtime import Runtime

@@ -26,7 +26,7 @@ class EvidenceChatHistory(BaseChatMessageHistory):
         self._items = langchain_history(store, turn)
 
     @property
-    def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # as in the stores of LangChain
+    def messages(self) -> list[BaseMessage]:  # as in the stores of LangChain
         """All messages."""
         return messages_of(self._items.newest())
 

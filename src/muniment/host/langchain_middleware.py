@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any, NotRequired, cast
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse, ModelRequest, ModelResponse
@@ -34,11 +33,11 @@ from muniment.errors import InvalidInput
 from muniment.events.identity import ConversationKey
 from muniment.events.name_types import DEFAULT_CHANNEL
 from muniment.events.turn import Source, ToolObservation, Turn
+from muniment.host.adapted_store import StoreGiven
 from muniment.host.langchain_items import items_of, langchain_history
 from muniment.host.off_loop import off_loop
 from muniment.host.run_evidence import RECALL_TOKENS, RunEvidence
 from muniment.kernel.digest import framed, sha256
-from muniment.runtime.runtime import Runtime
 
 UNSETTLED_RUNS_MAX = 32  # in the state of a thread, the newest ones
 
@@ -49,8 +48,8 @@ NameOf = Callable[[GraphRuntime[Any]], str | None]
 class EvidenceRunState(AgentState[Any]):
     """What a run said so far, and ended runs that the store could not take."""
 
-    evidence_run: NotRequired[Annotated[Messages, PrivateStateAttr]]
-    evidence_unsettled: NotRequired[Annotated[list[Messages], PrivateStateAttr]]
+    evidence_run: NotRequired[Annotated[Messages, PrivateStateAttr]]  # type: ignore[valid-type]
+    evidence_unsettled: NotRequired[Annotated[list[Messages], PrivateStateAttr]]  # type: ignore[valid-type]
 
 
 def thread_of(runtime: GraphRuntime[Any]) -> str | None:
@@ -72,7 +71,7 @@ class EvidenceMiddleware(AgentMiddleware[EvidenceRunState, Any, Any]):
 
     def __init__(
         self,
-        store: Runtime | str | Path,
+        store: StoreGiven,
         subject: str | NameOf,
         *,
         conversation: NameOf = thread_of,
@@ -196,7 +195,7 @@ def _is_answer(message: AnyMessage) -> bool:
 
 
 def _source_of(run: Messages) -> Source:
-    told = next((each.response_metadata for each in reversed(run) if isinstance(each, AIMessage)), {})
+    told: dict[str, Any] = next((each.response_metadata for each in reversed(run) if isinstance(each, AIMessage)), {})
     return Source(provider=told.get("model_provider"), model=told.get("model_name"))
 
 

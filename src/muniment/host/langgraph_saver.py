@@ -35,8 +35,8 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from muniment.events.identity import ConversationKey
+from muniment.host.adapted_store import AdaptedStore, StoreGiven
 from muniment.host.escaped_name import escaped_name
-from muniment.host.given_store import GivenStore, StoreGiven
 from muniment.host.langgraph_checkpoints import (
     CHECKPOINT,
     NAMESPACE,
@@ -45,8 +45,8 @@ from muniment.host.langgraph_checkpoints import (
     KeptCheckpoints,
     named_config,
 )
+from muniment.host.off_loop import off_loop
 from muniment.host.record_chains import Record, RecordChains
-from muniment.host.worker_thread import in_worker_thread
 
 CHANNEL = "langgraph"
 SUBJECT_KEY = "user_id"
@@ -72,14 +72,14 @@ class MunimentSaver(BaseCheckpointSaver[str]):
         serde: SerializerProtocol | None = None,
     ) -> None:
         super().__init__(serde=serde)
-        self._given = GivenStore(store)
-        self._chains = RecordChains(self._given.runtime, channel)
+        self._store = AdaptedStore(store)
+        self._chains = RecordChains(self._store.runtime, channel)
         self._kept = KeptCheckpoints(self._chains)
         self._subject = subject
 
     def close(self) -> None:
         """Close the store if it was opened here; a second call does nothing."""
-        self._given.close()
+        self._store.close()
 
     def __enter__(self) -> Self:
         return self
@@ -98,7 +98,7 @@ class MunimentSaver(BaseCheckpointSaver[str]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Append a checkpoint and return the config that names it; putting the same one again adds nothing."""
+        """Append a checkpoint and return the config that names it; putting the same one again changes nothing."""
         del new_versions  # every checkpoint has its whole state
         thread, space = _thread(config), _space(config)
         known = get_checkpoint_metadata(config, metadata)
@@ -268,17 +268,17 @@ class MunimentSaver(BaseCheckpointSaver[str]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Append a checkpoint as `put` does; it is finished when its caller is cancelled."""
-        return await in_worker_thread(self.put, config, checkpoint, metadata, new_versions)
+        return await off_loop(self.put, config, checkpoint, metadata, new_versions)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Append what a task wrote as `put_writes` does; it is finished when its caller is cancelled."""
-        await in_worker_thread(self.put_writes, config, writes, task_id, task_path)
+        await off_loop(self.put_writes, config, writes, task_id, task_path)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return a checkpoint as `get_tuple` does."""
-        return await in_worker_thread(self.get_tuple, config)
+        return await off_loop(self.get_tuple, config)
 
     async def alist(
         self,
@@ -290,24 +290,24 @@ class MunimentSaver(BaseCheckpointSaver[str]):
     ) -> AsyncIterator[CheckpointTuple]:
         """Yield checkpoints as `list` does."""
         found = self.list(config, filter=filter, before=before, limit=limit)
-        while (kept := await in_worker_thread(next, found, None)) is not None:
+        while (kept := await off_loop(next, found, None)) is not None:
             yield kept
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Erase a thread as `delete_thread` does."""
-        await in_worker_thread(self.delete_thread, thread_id)
+        await off_loop(self.delete_thread, thread_id)
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Erase what runs made as `delete_for_runs` does."""
-        await in_worker_thread(self.delete_for_runs, run_ids)
+        await off_loop(self.delete_for_runs, run_ids)
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy a thread as `copy_thread` does."""
-        await in_worker_thread(self.copy_thread, source_thread_id, target_thread_id)
+        await off_loop(self.copy_thread, source_thread_id, target_thread_id)
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Erase older checkpoints as `prune` does."""
-        await in_worker_thread(self.prune, thread_ids, strategy=strategy)
+        await off_loop(self.prune, thread_ids, strategy=strategy)
 
 
 def _thread(config: RunnableConfig) -> str:

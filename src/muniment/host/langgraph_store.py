@@ -47,10 +47,10 @@ from langgraph.store.base import (
 )
 
 from muniment.errors import CursorStale, InvalidInput
-from muniment.host.given_store import GivenStore, StoreGiven
+from muniment.host.adapted_store import AdaptedStore, StoreGiven
 from muniment.host.item_matching import begins_with, check_filter, ends_with, has_values
 from muniment.host.kept_items import Address, KeptItem, KeptItems, NewValue
-from muniment.host.worker_thread import in_worker_thread
+from muniment.host.off_loop import off_loop
 from muniment.kernel.sources import Clock, SystemClock
 from muniment.operations.transcripts.hits import SearchScope
 from muniment.search.query import without_syntax
@@ -100,8 +100,8 @@ class MunimentStore(BaseStore):
         erase_deleted: bool = False,
         clock: Clock | None = None,
     ) -> None:
-        self._given = GivenStore(store)
-        self._items = KeptItems(self._given.runtime, channel)
+        self._store = AdaptedStore(store)
+        self._items = KeptItems(self._store.runtime, channel)
         self._subject = subject
         self._dismiss = self._items.erase if erase_deleted else self._items.withdraw
         self._clock = clock or SystemClock()
@@ -112,7 +112,7 @@ class MunimentStore(BaseStore):
 
     def close(self) -> None:
         """Close the store if it was opened here; a second call does nothing."""
-        self._given.close()
+        self._store.close()
 
     def __enter__(self) -> Self:
         return self
@@ -136,14 +136,14 @@ class MunimentStore(BaseStore):
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Do operations as `batch` does; what is being put is finished when its caller is cancelled."""
         steps = self._steps(list(ops))
-        step = await in_worker_thread(_next_step, steps, None)
+        step = await off_loop(_next_step, steps, None)
         while isinstance(step, TextsToEmbed):
             assert self.embeddings is not None, "only an index asks for vectors"
             if step.is_query:
                 vectors = [await self.embeddings.aembed_query(text) for text in step.texts]
             else:
                 vectors = await self.embeddings.aembed_documents(step.texts)
-            step = await in_worker_thread(_next_step, steps, vectors)
+            step = await off_loop(_next_step, steps, vectors)
         return step
 
     def sweep_ttl(self) -> int:
@@ -272,13 +272,13 @@ class MunimentStore(BaseStore):
     def _by_words(self, query: str, found: Mapping[Address, Sequence[KeptItem]], wanted: int) -> dict[Address, float]:
         """Return the scores of the items that the search of the store finds, until there are as many as are wanted."""
         plain, scores, cursor = without_syntax(query), dict[Address, float](), None
-        runtime, within = self._given.runtime, SearchScope(channel=self._items.channel)
+        runtime, within = self._store.runtime, SearchScope(channel=self._items.channel)
         for _ in range(HITS_PAGES_MAX if plain else 0):
             try:
                 page = runtime.transcripts.search(plain, within=within, limit=HITS_PAGE, cursor=cursor)
             except (CursorStale, InvalidInput):  # others wrote meanwhile, or no word of the question can be sought
                 break
-            for hit in page.hits:
+            for hit in (hit for hit in page.hits if not hit.is_context):
                 item = self._items.at(hit.place.conversation.conversation, hit.place.turn)
                 if item is not None and found.get(item.address, [None])[-1] is item:
                     scores.setdefault(item.address, hit.score)

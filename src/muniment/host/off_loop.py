@@ -1,4 +1,4 @@
-"""What adapters to asynchronous frameworks share: blocking calls in worker threads, and the store of an adapter."""
+"""Blocking calls of an asynchronous framework, each in a worker thread, so that no event loop waits."""
 
 from __future__ import annotations
 
@@ -6,12 +6,7 @@ import asyncio
 import functools
 from collections.abc import Callable
 from contextvars import copy_context
-from pathlib import Path
 from typing import ParamSpec, TypeVar
-
-from muniment.errors import StoreClosed
-from muniment.runtime.open import open as open_runtime
-from muniment.runtime.runtime import Runtime
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,25 +31,3 @@ async def off_loop(call: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
         running.exception()  # nobody waits for it any more
         raise cancelled
     return running.result()
-
-
-class AdaptedStore:
-    """The store of an adapter: a runtime of the host, which stays open, or a path, opened and closed here."""
-
-    def __init__(self, store: Runtime | str | Path) -> None:
-        self._runtime = store if isinstance(store, Runtime) else open_runtime(store)
-        self._is_own = self._runtime is not store
-        self._is_closed = False
-
-    @property
-    def runtime(self) -> Runtime:
-        """The runtime; raises `store.closed` after `close`."""
-        if self._is_closed:
-            raise StoreClosed
-        return self._runtime
-
-    def close(self) -> None:
-        """Close what was opened here. A repeat does nothing."""
-        if self._is_own and not self._is_closed:
-            self._runtime.close()
-        self._is_closed = True

@@ -24,7 +24,6 @@ they look then, and how `pop_item` and `clear_session` are recorded. Nothing is 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from agents import SessionSettings, get_current_trace
@@ -34,9 +33,9 @@ from msgspec.structs import replace
 from muniment.events.name_types import DEFAULT_CHANNEL, Channel, ConversationId, SubjectId, TurnId
 from muniment.events.turn import Protocol, Source, Turn
 from muniment.formats.responses_items import FIELDS_OF_ITEMS, words_of_item
+from muniment.host.adapted_store import AdaptedStore, StoreGiven
 from muniment.host.item_history import ItemHistory
-from muniment.host.off_loop import AdaptedStore, off_loop
-from muniment.runtime.runtime import Runtime
+from muniment.host.off_loop import off_loop
 
 if TYPE_CHECKING:
     from agents import RunContextWrapper, TResponseInputItem
@@ -63,7 +62,7 @@ class MunimentSession:
     def __init__(
         self,
         session_id: str,
-        store: Runtime | str | Path,
+        store: StoreGiven,
         *,
         subject: str,
         channel: str = DEFAULT_CHANNEL,

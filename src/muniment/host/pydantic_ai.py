@@ -18,7 +18,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace as with_fields
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -32,6 +31,7 @@ from muniment.errors import InvalidInput
 from muniment.events.identity import ConversationKey
 from muniment.events.name_types import DEFAULT_CHANNEL
 from muniment.events.turn import Delivery, Source, Turn
+from muniment.host.adapted_store import StoreGiven
 from muniment.host.item_history import ItemHistory
 from muniment.host.off_loop import off_loop
 from muniment.host.pydantic_ai_items import FORM, items_of, messages_of, words_of_item
@@ -84,7 +84,7 @@ class EvidenceCapability(AbstractCapability[AgentDepsT]):
 
     def __init__(
         self,
-        store: Runtime | str | Path,
+        store: StoreGiven,
         subject: str | Callable[[RunContext[AgentDepsT]], str],
         *,
         channel: str = DEFAULT_CHANNEL,

@@ -83,7 +83,7 @@ class RecordChains:
                 return
 
     def append(self, place: ConversationKey, key: str, subject: str, head: Mapping[str, Any], body: bytes) -> None:
-        """Append a record to the chain of a key; returns when it is durable. The same record again adds nothing."""
+        """Append a record to the chain of a key; returns when it is durable."""
         tail = self._tail(place, key)
         with tail.lock:
             parts = [BlobPart(content=msgspec.json.encode(head), mime_type="application/json"), self._body(body)]

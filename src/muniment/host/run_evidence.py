@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from logging import getLogger
-from pathlib import Path
 from threading import Lock
 from typing import TypeVar
 
 from muniment.errors import Kind, MunimentError, UnknownConversation
 from muniment.events.identity import ConversationKey
-from muniment.host.off_loop import AdaptedStore
+from muniment.host.adapted_store import AdaptedStore, StoreGiven
 from muniment.operations.memory.prompt_report import BlockComposition, PromptBlock
 from muniment.runtime.runtime import Runtime
 
@@ -31,9 +30,7 @@ class RunEvidence:
     `store` is a runtime, which stays open, or a path, which `close` closes.
     """
 
-    def __init__(
-        self, store: Runtime | str | Path, *, recall_tokens: int = RECALL_TOKENS, fail_closed: bool = False
-    ) -> None:
+    def __init__(self, store: StoreGiven, *, recall_tokens: int = RECALL_TOKENS, fail_closed: bool = False) -> None:
         self._adapted = AdaptedStore(store)
         self._recall_tokens = recall_tokens
         self._fail_closed = fail_closed

@@ -144,17 +144,17 @@ class Shadow:
                 differences=list(self._differences),
             )
 
-    def compare(self, name: str, *args: Any, **named: Any) -> list[ShadowDifference]:
+    def compare(self, name: str, *args: Any) -> list[ShadowDifference]:
         """Ask both stores and return every difference: a full comparison, with a call that reads everything.
 
         Raises what either of them raises.
         """
-        old, ours = (_all(_called(store, name, args, named)) for store in (self.old, self.ours))
+        old, ours = (_all(_called(store, name, args, {})) for store in (self.old, self.ours))
         return self._between(name, old, ours)
 
-    async def acompare(self, name: str, *args: Any, **named: Any) -> list[ShadowDifference]:
+    async def acompare(self, name: str, *args: Any) -> list[ShadowDifference]:
         """Do what `compare` does, with an asynchronous call."""
-        old, ours = [await _all_async(_called(store, name, args, named)) for store in (self.old, self.ours)]
+        old, ours = [await _all_async(_called(store, name, args, {})) for store in (self.old, self.ours)]
         return self._between(name, old, ours)
 
     def _between(self, name: str, old: Any, ours: Any) -> list[ShadowDifference]:

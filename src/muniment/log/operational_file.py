@@ -64,16 +64,20 @@ class OperationalFile:
             ).fetchone()
         return None if found is None else found[0]
 
-    def version(self, kinds: Collection[str]) -> tuple[int, int] | None:
+    def version(self, kinds: Collection[str], *, waits: bool = True) -> tuple[int, int] | None:
         """Return a value that changes whenever a record of these kinds does, in any process; None where no file is.
 
-        It may change without that: what other processes write is not told apart.
+        It may change without that: what other processes write is not told apart. Unless it `waits`, None also says that
+        another thread uses the file.
         """
-        if not self._is_there():
+        if not self._is_there() or not self._lock.acquire(blocking=waits):
             return None
-        with self._used() as connection:
-            data_version: int = connection.pragma("data_version")
-            return data_version, sum(self._changes[kind] for kind in kinds)
+        try:
+            with self._used() as connection:
+                data_version: int = connection.pragma("data_version")
+                return data_version, sum(self._changes[kind] for kind in kinds)
+        finally:
+            self._lock.release()
 
     def all_of(self, kind: str, now_ms: int) -> list[tuple[bytes, bytes]]:
         """Return the names and records of a kind that have not expired, in the order of their names."""

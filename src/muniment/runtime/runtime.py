@@ -128,6 +128,16 @@ class Runtime(NeverPickled):
         self._session.store.require_open()
         return Clients(self._session.store).authenticated(key)
 
+    def client_at_once(self, key: str) -> Client | None:
+        """Return what `client_of` would, where that and `as_client` need no disk and no lock of others; else None.
+
+        For who may not wait, as an event loop. None says nothing of the key: ask `client_of`.
+        """
+        store = self._session.store
+        store.require_open()
+        client = Clients(store).at_once(key)
+        return client if client is not None and store.is_open(client.space) else None
+
     def client_named(self, name: str) -> Client:
         """Return a client of this space whose keys are in force; raises `access.not_authenticated` for any other name.
 
@@ -149,7 +159,8 @@ class Runtime(NeverPickled):
         except SpaceErased:  # by a process that was killed before it revoked the clients
             Clients(session.store).forget_space(client.space)
             raise NotAuthenticated(problem="unknown_key") from None
-        return Runtime(replace(session, opened=opened, access=access, client=client.name, window=True, leave=leave))
+        caller = {"client": client.name, "client_until_ms": client.until_ms}
+        return Runtime(replace(session, opened=opened, access=access, window=True, leave=leave, **caller))
 
     def on_commit(self, listener: Callable[[], object]) -> AbstractContextManager[None]:
         """Call a listener whenever this process has appended to the space, for as long as a `with` block runs.

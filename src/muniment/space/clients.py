@@ -44,11 +44,24 @@ class Client(Struct, frozen=True, kw_only=True, omit_defaults=True):
     keys: list[IssuedKey]  # the newest is the last
     used_ms: int | None = None
 
-    def key_in_force(self, fingerprint: str, now_ms: int) -> bool:
-        """Tell whether a key of this fingerprint opens anything now."""
-        return any(
-            key.fingerprint == fingerprint and (key.until_ms is None or now_ms < key.until_ms) for key in self.keys
-        )
+    @property
+    def until_ms(self) -> int | None:
+        """When the last of its keys ends; None where one never does."""
+        ends = [key.until_ms for key in self.keys]
+        return None if None in ends else max(each for each in ends if each is not None)
+
+    def with_keys_in_force(self, now_ms: int, fingerprint: str | None = None) -> Client | None:
+        """Return the client with those of its keys alone that open something now, or with one; None without any."""
+        keys = [
+            key
+            for key in self.keys
+            if fingerprint in (None, key.fingerprint) and (key.until_ms is None or now_ms < key.until_ms)
+        ]
+        return replace(self, keys=keys) if keys else None
+
+    def is_use_due(self, now_ms: int) -> bool:
+        """Tell whether a use now is to be noted."""
+        return self.used_ms is None or now_ms - self.used_ms >= USED_STEP_MS
 
 
 class KeyOwner(Struct, frozen=True, kw_only=True):
@@ -60,6 +73,7 @@ class KeyOwner(Struct, frozen=True, kw_only=True):
 
 CLIENT = RecordKind("client", Client)
 CLIENT_KEY = RecordKind("client_key", KeyOwner)
+KEY_AND_CLIENT = (CLIENT_KEY, CLIENT)  # what says whose a key is
 
 
 class Clients:
@@ -131,14 +145,17 @@ class Clients:
         Raises `NotAuthenticated` without telling why.
         """
         client, now_ms = self._records.find(CLIENT, name), self._sources.clock.now_ms()
-        known = client is not None and client.space == space
-        if client is None or not known or not any(client.key_in_force(key.fingerprint, now_ms) for key in client.keys):
+        known = None if client is None or client.space != space else client.with_keys_in_force(now_ms)
+        if known is None:
             raise NotAuthenticated(problem="unknown_token")
-        self._note_use(client, now_ms)
-        return client
+        self._note_use(known, now_ms)
+        return known
 
     def authenticated(self, key: str) -> Client:
-        """Return whose key this is, and note the use; raises `NotAuthenticated` without telling why."""
+        """Return whose key this is, with this key alone, and note the use.
+
+        Raises `NotAuthenticated` without telling why.
+        """
         if not is_client_key(key):
             raise NotAuthenticated(problem="unknown_key")
         fingerprint, digest = fingerprint_of(key), self._digest(key)
@@ -149,15 +166,25 @@ class Clients:
                 return None
             return self._records.find(CLIENT, owner.client)
 
-        client = self._records.remembered(digest, (CLIENT_KEY, CLIENT), owner_of_key)
+        client = self._records.remembered(digest, KEY_AND_CLIENT, owner_of_key)
         now_ms = self._sources.clock.now_ms()
-        if client is None or not client.key_in_force(fingerprint, now_ms):
+        shown = None if client is None else client.with_keys_in_force(now_ms, fingerprint)
+        if shown is None:
             raise NotAuthenticated(problem="unknown_key")
-        self._note_use(client, now_ms)
-        return client
+        self._note_use(shown, now_ms)
+        return shown
+
+    def at_once(self, key: str) -> Client | None:
+        """Return what `authenticated` would, where that neither reads, writes nor waits; else None."""
+        if not is_client_key(key):
+            return None
+        client: Client | None = self._records.at_once(self._digest(key), KEY_AND_CLIENT)
+        now_ms = self._sources.clock.now_ms()
+        shown = None if client is None else client.with_keys_in_force(now_ms, fingerprint_of(key))
+        return None if shown is None or shown.is_use_due(now_ms) else shown
 
     def _note_use(self, client: Client, now_ms: int) -> None:
-        if client.used_ms is None or now_ms - client.used_ms >= USED_STEP_MS:
+        if client.is_use_due(now_ms):
             self._records.change(
                 CLIENT, lambda known: None if known is None else replace(known, used_ms=now_ms), client.name
             )

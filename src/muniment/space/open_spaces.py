@@ -89,6 +89,10 @@ class OpenSpaces(Generic[Opened]):
         with self._changing:
             yield self.listed()
 
+    def holds(self, name: str) -> bool:
+        """Tell whether a space is open."""
+        return name in self._open
+
     def listed(self) -> list[Opened]:
         """Return the open spaces."""
         with self._lock:

@@ -109,6 +109,10 @@ class OpenStore(OneProcess):
         """Return a space of the store and what gives it back: behind that it may be closed."""
         return self.space(name, create=False), self._spaces.lease(name)
 
+    def is_open(self, name: str) -> bool:
+        """Tell whether a space of the store is open now."""
+        return self._spaces.holds(name)
+
     def _open(self, name: str, *, create: bool) -> Space:
         assert self.keys is not None, "spaces are opened with keys"
         self.require_open()

@@ -60,15 +60,10 @@ class OperationalRecords:
 
         So a change counts at once, whichever process makes it. That nothing is found is not remembered.
         """
-        version = self._file.version(
-            [kind.name for kind in kinds]
-        )  # first: a change while reading is noticed next time
-        with self._lock:
-            known = self._remembered.get(about)
-            if known is not None and known[0] == version:
-                self._remembered.move_to_end(about)
-                value: Value = known[1]
-                return value
+        version = self._version(kinds)  # first: a change while reading is noticed next time
+        found: Value | None = self._known(about, version)
+        if found is not None:
+            return found
         found = read()
         with self._lock:
             self._remembered.pop(about, None)
@@ -77,6 +72,22 @@ class OperationalRecords:
             while len(self._remembered) > REMEMBERED_MAX:
                 self._remembered.popitem(last=False)
         return found
+
+    def at_once(self, about: bytes, kinds: Collection[RecordKind[Any]]) -> Any | None:
+        """Return what `remembered` would, where that neither reads nor waits; else None."""
+        return self._known(about, self._version(kinds, waits=False))
+
+    def _version(self, kinds: Collection[RecordKind[Any]], *, waits: bool = True) -> tuple[int, int] | None:
+        return self._file.version([kind.name for kind in kinds], waits=waits)
+
+    def _known(self, about: bytes, version: tuple[int, int] | None) -> Any | None:
+        """Return what is remembered and still true."""
+        with self._lock:
+            known = self._remembered.get(about)
+            if known is None or known[0] != version:
+                return None
+            self._remembered.move_to_end(about)
+            return known[1]
 
     def all_of(self, kind: RecordKind[Value]) -> list[Value]:
         """Return all records of a kind, in no order that tells anything."""

@@ -13,8 +13,8 @@ from msgspec import Struct
 TOPICS = (
     "start", "concepts", "browsing", "search", "sql", "embedding", "context", "views", "redaction", "access",
     "lifecycle", "erasure", "attributes", "attachments", "evidence", "provenance", "memory", "notebook", "skills",
-    "tools", "serving", "clients", "mcp", "gateway", "events", "inspection", "keys", "backup", "archives", "limits",
-    "profiles", "replay", "compare", "errors",
+    "tools", "hosts", "serving", "clients", "mcp", "gateway", "events", "inspection", "keys", "backup", "archives",
+    "limits", "profiles", "replay", "compare", "errors",
 )  # fmt: skip
 MARK = "<!-- "
 

@@ -642,18 +642,19 @@ export class MemoryGroup {
   }
 
   /**
-   * Import memory that is kept as Markdown: a journal of a store, or the notes of other programs.
+   * Import memory: a journal of a store, Markdown notes of other programs, or an export of mem0 (`.json`).
    *
    * Entries of lists and paragraphs are statements. Headings say of which kind, and with dates when; `USER.md` is
    * about the subject, a file of a day is a diary. They are judged as in `memory.remember`, with the source type
    * `imported`, medium confidence, and the requester vouching for them. An entry of a journal is the item of its id;
    * if somebody changed its words, a newer statement. A repeat adds nothing, and what was forgotten of a file does
-   * not come back from it. The report says what became of each file, with the lines that are no statements or were
-   * refused. No link in a folder is followed; a file may have 1 MiB.
+   * not come back from it. A file `.json` is what `get_all` of mem0 returns, a statement for each memory; where it
+   * has several users, those of the subject alone. The report says what became of each file, with the lines that are
+   * no statements or were refused. No link in a folder is followed; a file may have 1 MiB.
    *
    * Needs the right to administer as well, because a path can name any file of the machine. Raises
    * `request.invalid`, `access.denied`.
-   * @param upload Folders with MEMORY.md, USER.md, memory/*.md, or such files.
+   * @param upload Folders with MEMORY.md, USER.md, memory/*.md, such files, or JSON of mem0.
    */
   import(upload: Upload, request: MemoryImportParameters, options?: CallOptions): Promise<MemoryImport> {
     return this.#caller.call({ path: "/v1/memory/import", keyed: true, text: ["subject", "requester", "run"] }, request, options, upload);
@@ -1324,8 +1325,9 @@ export class SpacesGroup {
    *
    * Reads messages in OpenTelemetry parts (`otel`), OpenAI chats (`openai`), the exports of ChatGPT (`chatgpt`) and
    * Claude (`claude`), logged requests to the Messages API of Anthropic (`anthropic`) and messages of LangChain
-   * (`langchain`), as JSON Lines or a JSON document, plain or gzip. Of a folder every file is read, except hidden
-   * ones; of a zip archive that has `conversations.json`, this alone. The report says what became of each file.
+   * (`langchain`), as JSON Lines or a JSON document, plain or gzip; and the SQLite database of sessions of the
+   * OpenAI Agents SDK (`agents`), also while it is written. Of a folder every file is read, except hidden ones; of a
+   * zip archive that has `conversations.json`, this alone. The report says what became of each file.
    *
    * Groups messages into turns (a turn starts at a user message). The id of a turn is its number in the
    * conversation, so that a repeat adds nothing, also after an interruption, and a file that grew adds what is new.
@@ -1338,7 +1340,7 @@ export class SpacesGroup {
    * Needs the right to administer as well, because a path can name any file of the machine. Raises
    * `file.unavailable` for one file that cannot be read, `request.invalid` for one without any known format, and
    * `request.limit_exceeded` for more than 10,000 files.
-   * @param upload Files and folders, or - for standard input. JSON Lines or JSON; plain, gzip, zip.
+   * @param upload Files and folders, or - for standard input. JSON Lines, JSON or SQLite; plain, gzip, zip.
    */
   import(upload: Upload, request: SpacesImportParameters = {}, options?: CallOptions): Promise<ImportReport> {
     return this.#caller.call({ path: "/v1/spaces/import", keyed: true, text: ["format", "channel", "subject"] }, request, options, upload);
@@ -1476,10 +1478,11 @@ export class ClientsGroup {
   /**
    * Create a client of the open space and show its key, once.
    *
-   * The key is valid for the open space alone, and allows no more than its creator may do. It is 256 bits behind the
-   * prefix `mun_`, with a checksum at its end. The store keeps a digest of it, and the fingerprint that lists and
-   * logs show in its place. For a `gateway_user` it is the user key of `/memories/*`, and allows no more than these
-   * need of this subject. Raises `client.exists`, `request.invalid` and `access.denied`.
+   * The key is valid for the open space alone, allows no more than its creator may do, and lasts no longer than the
+   * key that its creator shows. It is 256 bits behind the prefix `mun_`, with a checksum at its end. The store keeps
+   * a digest of it, and the fingerprint that lists and logs show in its place. For a `gateway_user` it is the user
+   * key of `/memories/*`, and allows no more than these need of this subject. Raises `client.exists`,
+   * `request.invalid` and `access.denied`.
    */
   create(request: CreateClientRequest = {}, options?: CallOptions): Promise<ClientKeyIssued> {
     return this.#caller.call({ path: "/v1/clients/create", keyed: true }, request, options);
@@ -1494,8 +1497,8 @@ export class ClientsGroup {
    * Give a client a new key and show it, once; the old key stops at once unless an overlap is given.
    *
    * An overlap is at most 30 days, and a second rotation ends it. A client that may do more than the caller keeps
-   * its key. Raises `client.missing`, `request.invalid` and
-   * `access.denied`.
+   * its key, and the new key lasts no longer than the one that the caller shows. Raises `client.missing`,
+   * `request.invalid` and `access.denied`.
    */
   rotate(request: RotateClientRequest, options?: CallOptions): Promise<ClientKeyIssued> {
     return this.#caller.call({ path: "/v1/clients/rotate", keyed: true }, request, options);

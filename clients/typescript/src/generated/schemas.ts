@@ -2679,7 +2679,10 @@ export type NoteFlaw =
   | "done_task"
   | "front_matter"
   | "html"
+  | "no_memory"
+  | "not_memories"
   | "not_utf8"
+  | "other_user"
   | "picture"
   | "quotation"
   | "table"
@@ -4636,7 +4639,7 @@ export interface SpaceList {
 }
 
 /** The format of the items of a file; `auto` detects it from the first item that a format accepts. */
-export type Format = "anthropic" | "auto" | "chatgpt" | "claude" | "langchain" | "openai" | "otel";
+export type Format = "adk" | "agents" | "anthropic" | "auto" | "chatgpt" | "claude" | "langchain" | "openai" | "otel";
 
 /**
  * What an import did.

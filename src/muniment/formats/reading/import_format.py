@@ -8,6 +8,7 @@ own module:
 - `chatgpt`, `claude`: the conversations that these products export;
 - `anthropic`: requests to the Messages API and their responses;
 - `langchain`: messages, or a list of messages an item;
+- `adk`: the SQLite database of sessions of Google's Agent Development Kit, an event an item;
 - `agents`: the SQLite database of sessions of the OpenAI Agents SDK, a turn an item (`databases`).
 
 The content of a part is never dropped: an unknown part is kept as JSON (see `parsed_item`), or its item is refused
@@ -25,6 +26,7 @@ import msgspec
 from muniment.errors import InvalidInput, MunimentError
 from muniment.events.binding import parse_json
 from muniment.events.turn import Protocol
+from muniment.formats.reading.adk import ADK, adk
 from muniment.formats.reading.agents import AGENTS, agents
 from muniment.formats.reading.anthropic import anthropic, is_marked
 from muniment.formats.reading.chatgpt import chatgpt
@@ -48,6 +50,7 @@ class Format(StrEnum):
     ANTHROPIC = "anthropic"
     LANGCHAIN = "langchain"
     AGENTS = "agents"
+    ADK = "adk"
 
 
 Parser = Callable[[bytes], ParsedItem]
@@ -60,6 +63,7 @@ PARSERS: dict[Format, Parser] = {
     Format.OPENAI: openai,
     Format.ANTHROPIC: anthropic,
     Format.AGENTS: agents,
+    Format.ADK: adk,
 }
 PROTOCOLS: dict[Format, Protocol] = {
     Format.OTEL: Protocol.NATIVE,
@@ -69,9 +73,11 @@ PROTOCOLS: dict[Format, Protocol] = {
     Format.ANTHROPIC: Protocol.NATIVE,
     Format.LANGCHAIN: Protocol.NATIVE,
     Format.AGENTS: Protocol.OPENAI_RESPONSES,
+    Format.ADK: Protocol.NATIVE,
 }
 DATABASES: dict[Format, DatabaseForm] = {
     Format.AGENTS: AGENTS,
+    Format.ADK: ADK,
 }
 
 

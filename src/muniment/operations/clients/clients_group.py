@@ -84,10 +84,11 @@ class ClientGroup(Group):
     ) -> ClientKeyIssued:
         """Create a client of the open space and show its key, once.
 
-        The key is valid for the open space alone, and allows no more than its creator may do. It is 256 bits behind the
-        prefix `mun_`, with a checksum at its end. The store keeps a digest of it, and the fingerprint that lists and
-        logs show in its place. For a `gateway_user` it is the user key of `/memories/*`, and allows no more than these
-        need of this subject. Raises `client.exists`, `request.invalid` and `access.denied`.
+        The key is valid for the open space alone, allows no more than its creator may do, and lasts no longer than the
+        key that its creator shows. It is 256 bits behind the prefix `mun_`, with a checksum at its end. The store keeps
+        a digest of it, and the fingerprint that lists and logs show in its place. For a `gateway_user` it is the user
+        key of `/memories/*`, and allows no more than these need of this subject. Raises `client.exists`,
+        `request.invalid` and `access.denied`.
         """
         if gateway_user is not None:
             if scope != READER:
@@ -133,8 +134,8 @@ class ClientGroup(Group):
         """Give a client a new key and show it, once; the old key stops at once unless an overlap is given.
 
         An overlap is at most 30 days, and a second rotation ends it. A client that may do more than the caller keeps
-        its key. Raises `client.missing`, `request.invalid` and
-        `access.denied`.
+        its key, and the new key lasts no longer than the one that the caller shows. Raises `client.missing`,
+        `request.invalid` and `access.denied`.
         """
         if not 0 <= overlap_ms <= OVERLAP_MS_MAX:
             raise InvalidInput(at="overlap_ms", problem="out_of_range", limit=OVERLAP_MS_MAX, found=overlap_ms)
@@ -154,6 +155,9 @@ class ClientGroup(Group):
         now_ms = self._session.space.sources.clock.now_ms()
         if until_ms is not None and until_ms <= now_ms:
             raise InvalidInput(at="until_ms", problem="in_the_past")
+        callers_ms = self._session.client_until_ms
+        if callers_ms is not None and (until_ms is None or until_ms > callers_ms):
+            raise AccessDenied(at="until_ms", problem="outlives_caller", limit=callers_ms)
 
 
 def _issued(client: Client, key: str) -> ClientKeyIssued:

@@ -73,8 +73,7 @@ def _items(stream: io.BufferedReader, counts: FileCounts) -> Items | DatabaseIte
     """Return the items of a file. Its tables say which format a database is in; one in none of them is refused."""
     if not is_database(stream):
         return Items(stream)
-    asked = counts.format
-    forms = DATABASES if asked is Format.AUTO else {name: form for name, form in DATABASES.items() if name is asked}
+    forms = {str(name): form for name, form in DATABASES.items() if counts.format in {Format.AUTO, name}}
     items = DatabaseItems(stream, forms)
     if items.found is None:
         counts.refuse_whole(UNKNOWN_FORMAT)

@@ -5,11 +5,11 @@ Nothing is written to a disk on the way, and no more of an upload is in memory t
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
 from collections.abc import AsyncGenerator, Iterator
 
-import anyio
 import anyio.from_thread
 from starlette.requests import ClientDisconnect, Request
 
@@ -27,14 +27,15 @@ async def whole_body(request: Request, limit: int) -> bytes:
     if declared.isdecimal() and int(declared) > limit:
         raise LimitExceeded(at="body", problem="request_too_large", limit=limit)
     body = bytearray()
-    with _patiently() as scope:
-        async for piece in request.stream():
-            if not piece:  # the end of the body
-                continue
-            body += piece
-            if len(body) > limit:
-                raise LimitExceeded(at="body", problem="request_too_large", limit=limit)
-            scope.deadline = anyio.current_time() + PIECE_S
+    with _refused():
+        async with asyncio.timeout(PIECE_S) as patience:
+            async for piece in request.stream():
+                if not piece:  # the end of the body
+                    continue
+                body += piece
+                if len(body) > limit:
+                    raise LimitExceeded(at="body", problem="request_too_large", limit=limit)
+                patience.reschedule(asyncio.get_running_loop().time() + PIECE_S)
     return bytes(body)
 
 
@@ -63,16 +64,16 @@ class UploadStream(io.RawIOBase):
 
 async def _next(pieces: AsyncGenerator[bytes, None]) -> bytes | None:
     """Return the next piece of a body, or None at its end."""
-    with _patiently():
-        return await anext(pieces, None)
+    with _refused():
+        async with asyncio.timeout(PIECE_S):
+            return await anext(pieces, None)
 
 
 @contextlib.contextmanager
-def _patiently() -> Iterator[anyio.CancelScope]:
-    """Wait in a block for the next piece of a body; whoever has it moves the deadline on."""
+def _refused() -> Iterator[None]:
+    """Refuse a body that stops coming."""
     try:
-        with anyio.fail_after(PIECE_S) as scope:
-            yield scope
+        yield
     except TimeoutError:
         raise InvalidInput(at="body", problem="too_slow") from None
     except ClientDisconnect:

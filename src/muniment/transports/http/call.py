@@ -20,7 +20,7 @@ from muniment.crypto.client_key import PREFIX
 from muniment.declaration.http_wire import JSON
 from muniment.declaration.idempotency import KeyedReport, perform_once
 from muniment.declaration.operation import Effect, Operation, bound, perform, permit
-from muniment.errors import InvalidInput, NotAuthenticated
+from muniment.errors import InvalidInput, MunimentError, NotAuthenticated
 from muniment.kernel.digest import b64url, sha256
 from muniment.kernel.sources import Clock
 from muniment.runtime.runtime import Runtime
@@ -70,6 +70,22 @@ class Callers:
         """
         return self._counted(self._client_of(authorization), operation)
 
+    def at_once(self, authorization: str | None, operation: Operation) -> KeyHolder | None:
+        """Return what `caller_of` would, where nothing has to be waited for: an event loop may call this.
+
+        None says nothing of the key, and takes nothing from its rate.
+        """
+        client = self._runtime.client_at_once(_shown(authorization))
+        if client is None or (self._rates.is_shared and client.scope.requests_per_minute is not None):
+            return None
+        holder = self._holder(client, None)
+        try:
+            getattr(holder.runtime, operation.group).gate.pass_through(operation.path, operation.terms)
+        except MunimentError:  # `caller_of` raises it again, and puts a refusal on record
+            return None
+        self._count(client)
+        return holder
+
     def holder_of(self, key: str, operation: Operation | None = None) -> KeyHolder:
         """Return who has a client key, wherever a request shows it; otherwise as `caller_of`."""
         return self._counted(self._runtime.client_of(key), operation)
@@ -79,20 +95,20 @@ class Callers:
         return self._holder(self._client_of(authorization), operation)
 
     def _client_of(self, authorization: str | None) -> Client:
-        scheme, _, key = (authorization or "").partition(" ")
-        if scheme.lower() != "bearer" or not key:
-            raise NotAuthenticated(problem="no_key")
-        key = key.strip()
+        key = _shown(authorization)
         if self._tokens is None or key.startswith(PREFIX):
             return self._runtime.client_of(key)
         return self._runtime.client_named(self._tokens.client_name(key))
 
     def _counted(self, client: Client, operation: Operation | None) -> KeyHolder:
         """Return the client as who calls, and take this request from its rate."""
+        self._count(client)
+        return self._holder(client, operation)
+
+    def _count(self, client: Client) -> None:
         rate = client.scope.requests_per_minute
         if rate is not None:
             self._rates.take(client.name, rate, self._clock.now_ms())
-        return self._holder(client, operation)
 
     def _holder(self, client: Client, operation: Operation | None) -> KeyHolder:
         runtime = self._runtime.as_client(client)
@@ -102,9 +118,20 @@ class Callers:
         return KeyHolder(runtime=runtime, client=client.name, fingerprint=client.keys[-1].fingerprint)
 
 
+def _shown(authorization: str | None) -> str:
+    """Return the key or token that a request shows."""
+    scheme, _, key = (authorization or "").partition(" ")
+    if scheme.lower() != "bearer" or not key:
+        raise NotAuthenticated(problem="no_key")
+    return key.strip()
+
+
 async def answered(request: Request, operation: Operation, callers: Callers, downloads: Downloads) -> Response:
     """Return the answer to a request for an operation; raises what is wrong with it."""
-    caller = await anyio.to_thread.run_sync(callers.caller_of, request.headers.get("authorization"), operation)
+    shown = request.headers.get("authorization")
+    caller = callers.at_once(shown, operation)
+    if caller is None:
+        caller = await anyio.to_thread.run_sync(callers.caller_of, shown, operation)
     request.state.client = caller.fingerprint
     upload = io.BufferedReader(UploadStream(request)) if operation.upload is not None else None
     if request.method == "POST" and upload is None:
@@ -120,7 +147,7 @@ async def answered(request: Request, operation: Operation, callers: Callers, dow
 
 async def json_body(request: Request, limit: int = BODY_BYTES_MAX) -> bytes:
     """Return a body that is JSON, or an empty object for none; raises `request.invalid`, `request.limit_exceeded`."""
-    if request.query_params:
+    if request.scope["query_string"]:
         raise InvalidInput(at="query", problem="not_expected")
     body = await whole_body(request, limit)
     kind = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
@@ -143,14 +170,17 @@ def _performed(
 
 
 def _response(request: Request, operation: Operation, answer: KeyedReport) -> Response:
-    response = as_document(request, operation, answer.report) or Response(answer.report, media_type=JSON)
+    response = as_document(request, operation, answer.report)
     headers = {"Cache-Control": "no-store"}
     if operation.effect is Effect.READ and request.method == "GET":
-        tag = f'"{b64url(sha256(bytes(response.body))[:ETAG_BYTES])}"'
+        body = answer.report if response is None else bytes(response.body)
+        tag = f'"{b64url(sha256(body)[:ETAG_BYTES])}"'
         headers = {"Cache-Control": "private, no-cache", "ETag": tag, "Vary": "Authorization, Accept"}
         if request.headers.get("if-none-match") == tag:
             return Response(status_code=304, headers=headers)
     if answer.is_repeated:
         headers["Idempotent-Replayed"] = "true"
+    if response is None:
+        return Response(answer.report, headers=headers, media_type=JSON)
     response.headers.update(headers)
     return response

@@ -38,6 +38,43 @@ def connections_max() -> int:
     return CONNECTIONS_MAX if files == resource.RLIM_INFINITY else min(CONNECTIONS_MAX, files // FILES_SHARE)
 
 
+class AnswerTransport(asyncio.Transport):
+    """Where one answer is written: its head waits for what follows at once, and both leave in one call of the system.
+
+    A head that nothing follows at once, as that of a stream, leaves by itself.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__()
+        self._transport = transport
+        self._loop = loop
+        self._is_begun = False
+        self._waiting = b""
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Write, behind what waits; what is written first waits."""
+        self._waiting += data
+        if self._is_begun:
+            self._write_waiting()
+        else:
+            self._is_begun = True
+            self._loop.call_soon(self._write_waiting)
+
+    def close(self) -> None:
+        """End the connection behind what was written."""
+        self._write_waiting()
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        """Tell whether the connection ends."""
+        return self._transport.is_closing()
+
+    def _write_waiting(self) -> None:
+        data, self._waiting = self._waiting, b""
+        if data and not self._transport.is_closing():
+            self._transport.write(data)
+
+
 class BoundedConnection(HttpToolsProtocol):
     """A connection that ends when it costs more than it may."""
 
@@ -71,7 +108,6 @@ class BoundedConnection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Parse what came, unless the head of a request grows without end."""
         if self._is_in_head:
-            self._expect_head()
             self._head_bytes += len(data)
         elif self._is_idle:  # the rest of a body that was answered before it came
             self._thrown_away += len(data)
@@ -79,7 +115,10 @@ class BoundedConnection(HttpToolsProtocol):
                 self.transport.close()
                 return
         super().data_received(data)
-        if self._is_in_head and self._head_bytes > HEADER_BYTES_MAX:
+        if not self._is_in_head or not self._head_bytes:
+            return
+        self._expect_head()
+        if self._head_bytes > HEADER_BYTES_MAX:
             self._refuse(LimitExceeded(at="head", problem="request_too_large", limit=HEADER_BYTES_MAX), HEAD_TOO_LARGE)
 
     def on_headers_complete(self) -> None:
@@ -87,6 +126,7 @@ class BoundedConnection(HttpToolsProtocol):
         self._is_in_head, self.idle_since = False, None
         self._head_came()
         super().on_headers_complete()
+        self.cycle.transport = AnswerTransport(self.transport, self.loop)
 
     def on_message_complete(self) -> None:
         """Expect the head of the next request."""

@@ -156,8 +156,10 @@ def as_document(request: Request, operation: Operation, report: bytes) -> Respon
 
     `Accept: */*`, which is what programs send that do not choose, takes the report.
     """
+    if operation.report is not Document:
+        return None
     accepted = {one.partition(";")[0].strip().lower() for one in request.headers.get("accept", "").split(",")}
-    if operation.report is not Document or accepted & AS_REPORT:
+    if accepted & AS_REPORT:
         return None
     document = msgspec.json.decode(report, type=Document)
     text, ending = document.text.encode(), guess_extension(document.media_type) or ""

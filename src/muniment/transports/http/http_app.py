@@ -141,8 +141,8 @@ class Paths:
         if at is None and route is None:
             raise RouteMissing(at="path")
         scope["state"]["route"] = at or path
-        async with one_request():
-            await self._answer(None if at is None else self._mounts[at], route, scope, receive, send)
+        mounted = None if at is None else self._mounts[at]
+        await one_request(self._answer(mounted, route, scope, receive, send))
 
     async def _answer(
         self, mounted: MountedApp | None, route: Route | None, scope: Scope, receive: Receive, send: Send

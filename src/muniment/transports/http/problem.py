@@ -9,11 +9,10 @@ import msgspec
 from starlette.responses import Response
 
 from muniment.errors import InvalidInput, MunimentError, RateExceeded
-from muniment.transports.http.status import STATUS_OF_CODE, status_of
+from muniment.transports.http.status import PASSING, STATUS_OF_CODE, status_of
 
 MEDIA_TYPE = "application/problem+json"
 WRONG_METHOD = 405
-BUSY = 503
 MINUTE_S = 60
 CHALLENGE = 'Bearer realm="muniment"'
 
@@ -35,7 +34,7 @@ def problem_of(error: MunimentError, metadata_url: str | None = None) -> Respons
 def problem(status: int, report: dict[str, str | int | list[str]]) -> Response:
     """Return a problem document: what `MunimentError.report` says, with the members that RFC 9457 names."""
     headers = {"Cache-Control": "no-store"}
-    if status == BUSY:
+    if report["code"] in PASSING:
         headers["Retry-After"] = "1"
     if status == STATUS_OF_CODE["access.not_authenticated"]:
         headers["WWW-Authenticate"] = CHALLENGE

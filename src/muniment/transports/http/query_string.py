@@ -36,7 +36,7 @@ def json_of(operation: Operation, pairs: Iterable[tuple[str, str]]) -> bytes:
 def parsed(text: str | bytes, *, at: str | None = None) -> Any:
     """Return JSON as plain values; refuses what parsers disagree about: a repeated name, more than 64 bits."""
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_int=_integer, parse_constant=_no_number)
+        return STRICT.decode(text if isinstance(text, str) else text.decode())
     except InvalidInput as refused:
         raise InvalidInput(at=at, problem=refused.problem) from None
     except UnicodeDecodeError:
@@ -63,3 +63,6 @@ def _integer(text: str) -> int:
 
 def _no_number(_text: str) -> Any:
     raise InvalidInput(problem="not_json")  # NaN and Infinity
+
+
+STRICT = json.JSONDecoder(object_pairs_hook=_once, parse_int=_integer, parse_constant=_no_number)

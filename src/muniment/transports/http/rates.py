@@ -22,8 +22,14 @@ class Rates:
     """
 
     def __init__(self, path: Path | None = None, key: bytes = b"") -> None:
+        self._is_shared = path is not None
         self._file = OperationalFile(path, is_flushed=False)
         self._key = key
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the buckets are in a file, so that taking a token may wait."""
+        return self._is_shared
 
     def take(self, client: str, per_minute: int, now_ms: int) -> None:
         """Take a token of a client, or raise `request.rate_exceeded`."""

@@ -7,7 +7,6 @@ request: id, method, route, status, duration, fingerprint of the key. Never a pa
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import time
@@ -15,6 +14,7 @@ from functools import partial
 from typing import Protocol
 from urllib.parse import urlsplit
 
+import msgspec
 from msgspec import Struct
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -191,4 +191,5 @@ def _tell(seen: SeenRequest, request_id: str) -> None:
         "ms": round(seen.seconds * 1000, 1),
         "client": seen.client,
     }
-    _log.info("%s", json.dumps(line))
+    text = msgspec.json.encode(line).decode()
+    _log.handle(logging.LogRecord(_log.name, logging.INFO, __file__, 0, text, None, None))  # looks for no caller

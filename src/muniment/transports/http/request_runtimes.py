@@ -5,8 +5,8 @@ The space of a runtime that is not closed stays open, so a server with many spac
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Awaitable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
@@ -20,13 +20,12 @@ if TYPE_CHECKING:
 _entered: ContextVar[list[Runtime]] = ContextVar("entered")
 
 
-@asynccontextmanager
-async def one_request() -> AsyncIterator[None]:
-    """Close behind the block the runtimes that it got."""
+async def one_request(answer: Awaitable[None]) -> None:
+    """Await the answer to a request, and close behind it the runtimes that it got."""
     entered: list[Runtime] = []
     token = _entered.set(entered)
     try:
-        yield
+        await answer
     finally:
         _entered.reset(token)
         if entered:

@@ -23,7 +23,17 @@ STATUS_OF_CODE: dict[str, int] = {
     "signer.unavailable": 409,
     "store.full": 507,
 }
-RETRY_AFTER = frozenset({429, 503})  # they say when to come back
+RETRY_AFTER = frozenset({429, 503})  # they may say when to come back
+PASSING = frozenset(
+    {
+        "access.issuer_unavailable",
+        "evidence.timestamp_unavailable",
+        "evidence.witness_unavailable",
+        "request.busy",
+        "store.busy",
+        "store.closed",  # the server stops; whoever starts it again answers
+    }
+)  # of those that are answered with 503: what waiting helps against, without anybody doing anything
 MEANINGS: dict[int, str] = {
     400: "The request is invalid.",
     401: "Missing or invalid client key.",
@@ -34,7 +44,7 @@ MEANINGS: dict[int, str] = {
     422: "What was sent does not verify.",
     429: "Too many requests from this client.",
     500: "The store failed a check.",
-    503: "Try again later.",
+    503: "Not available now.",
     507: "The disk is full.",
 }
 

@@ -1,0 +1,174 @@
+"""Hosts to kill: programs that exchange numbered questions with a model, each through another adapter.
+
+A host is given a store and does one exchange at a time. `answered` is called when the model has answered and nothing is
+committed yet. Killed anywhere after that and started again, it repeats the exchange that it has no acknowledgement of.
+The model is scripted and in the process: a repeated request has the same response.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+from muniment.runtime.runtime import Runtime
+
+CONVERSATION, SUBJECT = "drill", "ada"
+SESSIONS = "muniment.host.openai_agents"
+
+Answered = Callable[[], None]
+HostProcess = Callable[[int], None]  # does, or repeats, the exchange of this number
+
+
+class Adapter(NamedTuple):
+    """An adapter: the packages that it needs, and how a host starts."""
+
+    packages: tuple[str, ...]
+    start: Callable[[Runtime, Answered], HostProcess]
+
+    @property
+    def missing(self) -> str | None:
+        """The first package that is not installed."""
+        return next((name for name in self.packages if find_spec(name) is None), None)
+
+
+def question(number: int) -> str:
+    """Return what is asked."""
+    return f"question {number}"
+
+
+def answer(number: int) -> str:
+    """Return what the model answers."""
+    return f"answer {number}"
+
+
+def said(count: int) -> list[str]:
+    """Return everything that is said in so many exchanges."""
+    return [text(number) for number in range(1, count + 1) for text in (question, answer)]
+
+
+# --- recorded clients -------------------------------------------------------------------------------------------------
+
+
+def _chat(number: int) -> list[dict[str, Any]]:
+    """Return the whole conversation up to a question, as a host sends it."""
+    texts = [*said(number - 1), question(number)]
+    return [{"role": "assistant" if place % 2 else "user", "content": text} for place, text in enumerate(texts)]
+
+
+def _asked(request: Any) -> int:
+    messages = json.loads(request.content)["messages"]
+    return int(messages[-1]["content"].rpartition(" ")[2])
+
+
+def _completion(number: int) -> dict[str, Any]:
+    message = {"role": "assistant", "content": answer(number)}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    return {"id": f"chatcmpl-{number}", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+
+
+def _completion_events(number: int) -> bytes:
+    head = {"id": f"chatcmpl-{number}", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    deltas: list[dict[str, Any]] = [{"delta": {"content": letter}, "finish_reason": None} for letter in answer(number)]
+    ended = [*deltas, {"delta": {}, "finish_reason": "stop"}]
+    chunks = [json.dumps({**head, "choices": [{"index": 0, **delta}]}) for delta in ended]
+    return "".join(f"data: {chunk}\n\n" for chunk in [*chunks, "[DONE]"]).encode()
+
+
+def _openai(runtime: Runtime, answered: Answered, *, is_stream: bool = False) -> HostProcess:
+    from httpx2 import Client, MockTransport, Response  # noqa: PLC0415 - where it is installed
+    from openai import OpenAI  # noqa: PLC0415 - the same
+
+    from muniment.host.exchange_recorder import FailurePolicy  # noqa: PLC0415 - the same
+    from muniment.host.openai import record  # noqa: PLC0415 - the same
+
+    def respond(request: Any) -> Response:
+        number = _asked(request)
+        answered()
+        if is_stream:
+            events = {"content-type": "text/event-stream"}
+            return Response(200, headers=events, content=_completion_events(number))
+        return Response(200, json=_completion(number))
+
+    http = Client(transport=MockTransport(respond))
+    client: Any = record(
+        OpenAI(api_key="k", base_url="http://model/v1", http_client=http, max_retries=0),
+        runtime,
+        subject=SUBJECT,
+        conversation=CONVERSATION,
+        policy=FailurePolicy.FAIL_CLOSED,
+    )
+
+    def exchange(number: int) -> None:
+        got = client.chat.completions.create(model="m", messages=_chat(number), stream=is_stream)
+        if is_stream:
+            list(got)
+
+    return exchange
+
+
+def _openai_stream(runtime: Runtime, answered: Answered) -> HostProcess:
+    return _openai(runtime, answered, is_stream=True)
+
+
+def _anthropic(runtime: Runtime, answered: Answered) -> HostProcess:
+    from anthropic import Anthropic  # noqa: PLC0415 - where it is installed
+    from httpx2 import Client, MockTransport, Response  # noqa: PLC0415 - the same
+
+    from muniment.host.anthropic import record  # noqa: PLC0415 - the same
+    from muniment.host.exchange_recorder import FailurePolicy  # noqa: PLC0415 - the same
+
+    def respond(request: Any) -> Response:
+        number = _asked(request)
+        answered()
+        message = {
+            "id": f"msg_{number}",
+            "type": "message",
+            "role": "assistant",
+            "model": "m",
+            "stop_reason": "end_turn",
+        }
+        usage = {"input_tokens": 1, "output_tokens": 1}
+        return Response(200, json={**message, "content": [{"type": "text", "text": answer(number)}], "usage": usage})
+
+    http = Client(transport=MockTransport(respond))
+    client: Any = record(
+        Anthropic(api_key="k", base_url="http://model", http_client=http, max_retries=0),
+        runtime,
+        subject=SUBJECT,
+        conversation=CONVERSATION,
+        policy=FailurePolicy.FAIL_CLOSED,
+    )
+
+    def exchange(number: int) -> None:
+        client.messages.create(model="m", max_tokens=10, messages=_chat(number))
+
+    return exchange
+
+
+# --- sessions ---------------------------------------------------------------------------------------------------------
+
+
+def _agents_session(runtime: Runtime, answered: Answered) -> HostProcess:
+    """Save each exchange at once; one that is there already is not saved again, as the protocol has no ids."""
+    session: Any = import_module(SESSIONS).MunimentSession(CONVERSATION, runtime, subject=SUBJECT)
+
+    def exchange(number: int) -> None:
+        items = [{"role": "user", "content": question(number)}, {"role": "assistant", "content": answer(number)}]
+        saved = asyncio.run(session.get_items())
+        answered()
+        if saved[-2:] != items:
+            asyncio.run(session.add_items(items))
+
+    return exchange
+
+
+ADAPTERS: dict[str, Adapter] = {
+    "record(openai)": Adapter(("openai", "httpx2"), _openai),
+    "record(openai), streams": Adapter(("openai", "httpx2"), _openai_stream),
+    "record(anthropic)": Adapter(("anthropic", "httpx2"), _anthropic),
+    "MunimentSession": Adapter(("agents", SESSIONS), _agents_session),
+}
