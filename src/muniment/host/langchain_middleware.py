@@ -48,8 +48,8 @@ NameOf = Callable[[GraphRuntime[Any]], str | None]
 class EvidenceRunState(AgentState[Any]):
     """What a run said so far, and ended runs that the store could not take."""
 
-    evidence_run: NotRequired[Annotated[Messages, PrivateStateAttr]]  # type: ignore[valid-type]
-    evidence_unsettled: NotRequired[Annotated[list[Messages], PrivateStateAttr]]  # type: ignore[valid-type]
+    evidence_run: NotRequired[Annotated[Messages, PrivateStateAttr]]  # type: ignore[valid-type]  # optional
+    evidence_unsettled: NotRequired[Annotated[list[Messages], PrivateStateAttr]]  # type: ignore[valid-type]  # optional
 
 
 def thread_of(runtime: GraphRuntime[Any]) -> str | None:
