@@ -26,6 +26,7 @@ EXEMPT: dict[tuple[str, str], str] = {
         "kwargs",
         "src/muniment/host/recorded_client.py::_async_send.send",
     ): "stands in for a method of an HTTP client, of any version",
+    ("broad except", "src/muniment/host/run_evidence.py::RunEvidence._guarded"): "the edge: a run goes on",
     ("kwargs", "src/muniment/host/shadow.py::_member.awaited"): "stands in for any method, passes on what it got",
     ("kwargs", "src/muniment/host/shadow.py::_member.called"): "stands in for any method, passes on what it got",
     ("kwargs", "src/muniment/host/shadow.py::_member.listed"): "stands in for any method, passes on what it got",

@@ -93,10 +93,9 @@ def test_a_run_is_one_turn_with_its_steps_and_its_answer(store: Runtime, asynchr
 
 def test_each_run_of_a_thread_commits_what_is_new(store: Runtime) -> None:
     agent = agent_of(EvidenceMiddleware(store, "ada", fail_closed=True), checkpointer=InMemorySaver())
-    _ = agent.invoke(said("one"), THREAD)
-    result = agent.invoke(said("two"), THREAD)
-    assert words(store) == [["one", "You said: one"], ["two", "You said: two"]]
-    assert history(store) == result["messages"]
+    results = [agent.invoke(said(text), THREAD) for text in ("one", "two", "three")]
+    assert words(store) == [[text, f"You said: {text}"] for text in ("one", "two", "three")]
+    assert history(store) == results[-1]["messages"]
 
 
 def test_a_host_that_brings_the_whole_history_commits_what_is_new(store: Runtime) -> None:

@@ -45,7 +45,7 @@ Messages = list[AnyMessage]
 NameOf = Callable[[GraphRuntime[Any]], str | None]
 
 
-class EvidenceState(AgentState[Any]):
+class EvidenceRunState(AgentState[Any]):
     """What a run said so far, and ended runs that the store could not take."""
 
     evidence_run: NotRequired[Annotated[Messages, PrivateStateAttr]]  # type: ignore[valid-type] # untyped here
@@ -57,7 +57,7 @@ def thread_of(runtime: GraphRuntime[Any]) -> str | None:
     return None if runtime.execution_info is None else runtime.execution_info.thread_id
 
 
-class EvidenceMiddleware(AgentMiddleware[EvidenceState, Any, Any]):
+class EvidenceMiddleware(AgentMiddleware[EvidenceRunState, Any, Any]):
     """Commits the runs of an agent and recalls for them. Put it first among the middlewares.
 
     `store` is a runtime, or a path that is opened (`evidence.close` closes it). `subject` is who the conversation is
@@ -67,7 +67,7 @@ class EvidenceMiddleware(AgentMiddleware[EvidenceState, Any, Any]):
     store are counted (`evidence.failures`), logged, and stop no run unless `fail_closed`.
     """
 
-    state_schema = EvidenceState
+    state_schema = EvidenceRunState
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class EvidenceMiddleware(AgentMiddleware[EvidenceState, Any, Any]):
 
     def before_agent(
         self,
-        state: EvidenceState,
+        state: EvidenceRunState,
         runtime: GraphRuntime[Any],  # noqa: ARG002 - the graph passes it by this name
     ) -> dict[str, Any]:
         """Begin a run with its input, behind what an earlier one left when it stopped."""
@@ -101,18 +101,18 @@ class EvidenceMiddleware(AgentMiddleware[EvidenceState, Any, Any]):
             run, unsettled = given, [*unsettled, earlier]
         return {"evidence_run": run, "evidence_unsettled": unsettled}
 
-    async def abefore_agent(self, state: EvidenceState, runtime: GraphRuntime[Any]) -> dict[str, Any]:
+    async def abefore_agent(self, state: EvidenceRunState, runtime: GraphRuntime[Any]) -> dict[str, Any]:
         """Do as `before_agent`."""
         return self.before_agent(state, runtime)
 
-    def after_agent(self, state: EvidenceState, runtime: GraphRuntime[Any]) -> dict[str, Any]:
+    def after_agent(self, state: EvidenceRunState, runtime: GraphRuntime[Any]) -> dict[str, Any]:
         """Commit the run, and before it those that the store could not take."""
         ended = _continued(state.get("evidence_run", []), state["messages"])
         runs = [*state.get("evidence_unsettled", []), ended]
         unsettled = [run for run in runs if run and not self.evidence.settled(partial(self._append, run, runtime))]
         return {"evidence_run": [], "evidence_unsettled": unsettled[-UNSETTLED_RUNS_MAX:]}
 
-    async def aafter_agent(self, state: EvidenceState, runtime: GraphRuntime[Any]) -> dict[str, Any]:
+    async def aafter_agent(self, state: EvidenceRunState, runtime: GraphRuntime[Any]) -> dict[str, Any]:
         """Do as `after_agent`, in a thread; when the run is cancelled, the commit still ends."""
         return await off_loop(self.after_agent, state, runtime)
 
@@ -161,7 +161,7 @@ class EvidenceMiddleware(AgentMiddleware[EvidenceState, Any, Any]):
 
 def _keeping(request: ModelRequest[Any], response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
     """Return a response with a note of what the run said until this call: its messages may be shortened later."""
-    state = cast("EvidenceState", request.state)
+    state = cast("EvidenceRunState", request.state)
     run = _continued(state.get("evidence_run", []), state["messages"])
     return ExtendedModelResponse(response, Command(update={"evidence_run": run}))
 

@@ -89,8 +89,7 @@ class RunEvidence:
                 raise
             with self._counting:
                 self._failures += 1
-            # what others raise may quote the run
-            log.error("The run goes on without a %s: %s", doing, known or type(error).__name__)  # noqa: TRY400 - no traceback
+            log.error("The run goes on without a %s: %s", doing, known or type(error).__name__)  # noqa: TRY400 - a traceback may quote the run
             return later if known and known.kind is Kind.UNAVAILABLE else refused
 
 
