@@ -148,7 +148,8 @@ def test_values_live_as_long_as_they_are_read(runtime: Runtime) -> None:
     """A read moves the expiry, also for others; a sweep takes what has expired."""
 
     def store_at(minute: int, **ttl: Any) -> MunimentStore:
-        store = MunimentStore(runtime, ttl={"omit_expired": True, **ttl})
+        config: Any = {"omit_expired": True, **ttl}
+        store = MunimentStore(runtime, ttl=config)
         store.clock = FixedClock(1_800_000_000_000 + minute * MINUTE_MS)
         return store
 
