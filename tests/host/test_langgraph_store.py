@@ -146,19 +146,24 @@ def test_a_question_ranks_by_the_words_of_the_store(runtime: Runtime) -> None:
 
 def test_values_live_as_long_as_they_are_read(runtime: Runtime) -> None:
     """A read moves the expiry, also for others; a sweep takes what has expired."""
-    clock = FixedClock(1_800_000_000_000)
-    store = MunimentStore(runtime, ttl={"default_ttl": 10, "omit_expired": True}, clock=clock)
+
+    def store_at(minute: int, **ttl: Any) -> MunimentStore:
+        config: Any = {"omit_expired": True, **ttl}
+        store = MunimentStore(runtime, ttl=config)
+        store.clock = FixedClock(1_800_000_000_000 + minute * MINUTE_MS)
+        return store
+
+    store = store_at(0, default_ttl=10)
     store.put(ADA, "read", {"text": "a"})
     store.put(ADA, "left", {"text": "b"})
     store.put(ADA, "stays", {"text": "c"}, ttl=None)
-    later = FixedClock(1_800_000_000_000 + 6 * MINUTE_MS)
-    reader = MunimentStore(runtime, ttl={"omit_expired": True}, clock=later)
+    reader = store_at(6)
     assert reader.get(ADA, "read") is not None
     assert reader.get(ADA, "left", refresh_ttl=False) is not None
-    end = MunimentStore(runtime, ttl={"omit_expired": True}, clock=FixedClock(1_800_000_000_000 + 11 * MINUTE_MS))
+    end = store_at(11)
     assert {item.key for item in end.search(ADA, refresh_ttl=False)} == {"read", "stays"}
     assert end.sweep_ttl() == 1
-    assert MunimentStore(runtime, clock=clock).get(ADA, "left") is None
+    assert store_at(0).get(ADA, "left") is None
 
 
 def test_vectors_are_kept_and_only_asked_for_where_they_are_missing(runtime: Runtime) -> None:

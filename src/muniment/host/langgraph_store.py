@@ -49,7 +49,7 @@ from langgraph.store.base import (
 from muniment.errors import CursorStale, InvalidInput
 from muniment.host.adapted_store import AdaptedStore, StoreGiven
 from muniment.host.item_matching import begins_with, check_filter, ends_with, has_values
-from muniment.host.kept_items import Address, KeptItem, KeptItems, ValueToKeep
+from muniment.host.kept_items import Address, KeptItem, KeptItems, PutValue
 from muniment.host.off_loop import off_loop
 from muniment.kernel.sources import Clock, SystemClock
 from muniment.operations.transcripts.hits import SearchScope
@@ -88,6 +88,7 @@ class MunimentStore(BaseStore):
     """
 
     supports_ttl = True
+    clock: Clock = SystemClock()  # says what has expired; another one may be set
 
     def __init__(
         self,
@@ -98,13 +99,11 @@ class MunimentStore(BaseStore):
         channel: str = CHANNEL,
         subject: str | Callable[[tuple[str, ...]], str] = CHANNEL,
         erase_deleted: bool = False,
-        clock: Clock | None = None,
     ) -> None:
         self._store = AdaptedStore(store)
         self._items = KeptItems(self._store.runtime, channel)
         self._subject = subject
         self._dismiss = self._items.erase if erase_deleted else self._items.withdraw
-        self._clock = clock or SystemClock()
         self._made: OrderedDict[tuple[str, str], list[bytes]] = OrderedDict()
         self.ttl_config = ttl
         self.index_config = index
@@ -149,7 +148,7 @@ class MunimentStore(BaseStore):
     def sweep_ttl(self) -> int:
         """Delete the values that have expired, with those that their keys had before; return how many keys had any."""
         self._items.follow()
-        now_ms = self._clock.now_ms()
+        now_ms = self.clock.now_ms()
         gone = [versions[-1].address for versions in self._items.newest_first() if _has_expired(versions[-1], now_ms)]
         for address in gone:
             self._delete(address, "expired")
@@ -184,23 +183,23 @@ class MunimentStore(BaseStore):
             self._delete(address, "deleted")
         return results
 
-    def _new_values(self, ops: list[PutOp]) -> Generator[TextsToEmbed, Vectors, list[ValueToKeep]]:
+    def _new_values(self, ops: list[PutOp]) -> Generator[TextsToEmbed, Vectors, list[PutValue]]:
         embeds = self.embeddings is not None
         texts = [self._texts(op.value, op.index) if embeds and op.index is not False else [] for op in ops]
         vectors = yield from _vectors_of(texts)
         return [self._new_value(op, made) for op, made in zip(ops, vectors, strict=True)]
 
-    def _new_value(self, op: PutOp, vectors: list[bytes]) -> ValueToKeep:
+    def _new_value(self, op: PutOp, vectors: list[bytes]) -> PutValue:
         namespace = tuple(op.namespace)
         ttl_ms = None if op.ttl is None else round(op.ttl * MINUTE_MS)
-        return ValueToKeep(
+        return PutValue(
             namespace=namespace,
             key=op.key,
             text=msgspec.json.encode(op.value).decode(),
             subject=self._subject_of(namespace),
             index=op.index,
             ttl_ms=ttl_ms,
-            expires_ms=None if ttl_ms is None else self._clock.now_ms() + ttl_ms,
+            expires_ms=None if ttl_ms is None else self.clock.now_ms() + ttl_ms,
             vectors=vectors if vectors and sum(map(len, vectors)) <= VECTORS_BYTES_MAX else None,
         )
 
@@ -295,11 +294,11 @@ class MunimentStore(BaseStore):
     # --- how long values live -----------------------------------------------------------------------------------------
 
     def _is_omitted(self, item: KeptItem) -> bool:
-        return bool((self.ttl_config or {}).get("omit_expired")) and _has_expired(item, self._clock.now_ms())
+        return bool((self.ttl_config or {}).get("omit_expired")) and _has_expired(item, self.clock.now_ms())
 
     def _refresh(self, items: Iterable[KeptItem], *, refresh: bool) -> None:
         """Let items live on, because they were read."""
-        now_ms = self._clock.now_ms()
+        now_ms = self.clock.now_ms()
         for item in items if refresh else ():
             if item.ttl_ms is not None and item.expires_ms is not None:
                 expires_ms = now_ms + item.ttl_ms
