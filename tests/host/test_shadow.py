@@ -330,7 +330,7 @@ def test_our_session_is_a_shadow_without_differences() -> None:
 
     async def run(runtime: Runtime) -> None:
         kept: Any = shadowed(MunimentSession("talk", runtime, subject="ada"), shadow_of=agents.SQLiteSession("talk"))
-        assert isinstance(kept, MunimentSession)
+        assert MunimentSession in type(kept).__mro__
         items = [{"role": "user", "content": text} for text in "abc"]
         await kept.add_items(items)
         await kept.add_items(items)
