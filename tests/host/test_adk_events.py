@@ -18,7 +18,7 @@ from google.genai import types
 import muniment
 from muniment import Runtime, View
 from muniment.host.adk_places import SessionName
-from muniment.host.adk_sessions import MunimentSessionService
+from muniment.host.adk_sessions import MunimentSessions
 from tests.host.adk import APP, USER, begun, read, run, said
 
 
@@ -103,7 +103,7 @@ class TestEvents:
 
         async def play() -> None:
             with muniment.open("memory:") as runtime:
-                service = MunimentSessionService(runtime)
+                service = MunimentSessions(runtime)
                 session = await begun(service)
                 given_events = [event.model_copy(deep=True) for event in events]
                 for event in events:
@@ -116,7 +116,7 @@ class TestEvents:
 
     def test_words_are_evidence_and_nothing_else_is_shown(self, runtime: Runtime) -> None:
         async def play() -> None:
-            service = MunimentSessionService(runtime)
+            service = MunimentSessions(runtime)
             session = await begun(service, secret="opening")
             await service.append_event(session, said("What is a muniment?", secret="shelf"))
             await service.append_event(session, said("A document kept as evidence.", "clerk", answer="It is kept."))

@@ -14,7 +14,7 @@ from google.genai import types
 
 import muniment
 from muniment import RedactionReason, Runtime, View
-from muniment.host.adk_memory import MunimentMemoryService
+from muniment.host.adk_memory import MunimentMemory
 from muniment.host.adk_places import memory_like
 from muniment.host.item_history import ItemHistory
 from muniment.operations.transcripts.redact import Passage
@@ -28,7 +28,7 @@ def runtime() -> Iterator[Runtime]:
         yield opened
 
 
-async def found(service: MunimentMemoryService, query: str, user: str = USER, app: str = APP) -> list[MemoryEntry]:
+async def found(service: MunimentMemory, query: str, user: str = USER, app: str = APP) -> list[MemoryEntry]:
     """Search."""
     entries: list[MemoryEntry] = (await service.search_memory(app_name=app, user_id=user, query=query)).memories
     return entries
@@ -51,7 +51,7 @@ def talk() -> Session:
 
 def test_what_was_added_is_found_once_and_by_its_user_alone(runtime: Runtime) -> None:
     async def play() -> None:
-        service, session = MunimentMemoryService(runtime), talk()
+        service, session = MunimentMemory(runtime), talk()
         assert await found(service, "lamp") == []
         for _ in range(2):
             await service.add_session_to_memory(session)
@@ -68,7 +68,7 @@ def test_what_was_added_is_found_once_and_by_its_user_alone(runtime: Runtime) ->
 
 def test_events_and_memories_are_added_one_by_one(runtime: Runtime) -> None:
     async def play() -> None:
-        service = MunimentMemoryService(runtime)
+        service = MunimentMemory(runtime)
         await service.add_events_to_memory(
             app_name=APP, user_id=USER, events=[said("A red chair."), said("")], custom_metadata={"ttl": 5}
         )
@@ -85,7 +85,7 @@ def test_events_and_memories_are_added_one_by_one(runtime: Runtime) -> None:
 
 def test_a_deleted_memory_does_not_come_back(runtime: Runtime) -> None:
     async def play() -> None:
-        service, session = MunimentMemoryService(runtime), talk()
+        service, session = MunimentMemory(runtime), talk()
         await service.delete_memory(app_name=APP, user_id=USER, memory_id="nothing")
         await service.add_session_to_memory(session)
         await service.delete_memory(app_name=APP, user_id=USER, memory_id=session.events[0].id)
@@ -97,7 +97,7 @@ def test_a_deleted_memory_does_not_come_back(runtime: Runtime) -> None:
 
 def test_what_the_model_may_not_see_is_not_found(runtime: Runtime) -> None:
     async def play() -> None:
-        service, session = MunimentMemoryService(runtime), talk()
+        service, session = MunimentMemory(runtime), talk()
         await service.add_session_to_memory(session)
         key = ItemHistory(runtime, memory_like(APP, USER)).key
         passage = Passage(turn=session.events[0].id, message=0, part=0, start=12, end=17)

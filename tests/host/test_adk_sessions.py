@@ -26,7 +26,7 @@ from google.genai import types
 import muniment
 from muniment import RedactionReason, Runtime, Transition, View
 from muniment.host.adk_places import SessionName
-from muniment.host.adk_sessions import MunimentSessionService
+from muniment.host.adk_sessions import MunimentSessions
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.transcripts.redact import Passage
 from tests.host.adk import APP, USER, ask, begun, called, read, run, runner_of, said, texts
@@ -34,8 +34,8 @@ from tests.served.conftest import EVERYTHING, serving
 
 Make = Callable[[Path], BaseSessionService]
 SERVICES: dict[str, Make] = {
-    "ours": lambda _: MunimentSessionService(muniment.open("memory:")),
-    "ours_on_disk": lambda place: MunimentSessionService(muniment.open(place / "store", keys=place / "key")),
+    "ours": lambda _: MunimentSessions(muniment.open("memory:")),
+    "ours_on_disk": lambda place: MunimentSessions(muniment.open(place / "store", keys=place / "key")),
     "of_adk": lambda place: SqliteSessionService(str(place / "adk.db")),
     "of_adk_in_memory": lambda _: InMemorySessionService(),
 }
@@ -46,7 +46,7 @@ def service(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BaseSess
     """Ours, and those of ADK: what holds for all of them is what a session service is."""
     made = SERVICES[request.param](tmp_path)
     yield made
-    if isinstance(made, MunimentSessionService):
+    if isinstance(made, MunimentSessions):
         made._runtime.close()
 
 
@@ -57,7 +57,7 @@ def runtime() -> Iterator[Runtime]:
         yield opened
 
 
-class TestWhatAllPromise:
+class TestEverySessionStore:
     def test_state_is_kept_by_its_prefix(self, service: BaseSessionService) -> None:
         async def play() -> None:
             first = await begun(service, "one", own=1, app__rate=2, user__name="Ada", temp__x=3)
@@ -96,7 +96,7 @@ class TestWhatAllPromise:
 
         run(play())
 
-    def test_events_are_filtered_by_count_and_time(self, service: BaseSessionService) -> None:
+    def test_events_are_filtered_by_number_and_time(self, service: BaseSessionService) -> None:
         async def play() -> None:
             session = await begun(service)
             for number in range(6):
@@ -184,7 +184,7 @@ class TestRedactedAndErased:
         """What is redacted for the model is in no event, and in no state that repeats the words."""
 
         async def play() -> None:
-            service = MunimentSessionService(runtime)
+            service = MunimentSessions(runtime)
             session = await begun(service)
             await service.append_event(session, said("The code is 4711.", "clerk", answer="The code is 4711.", n=1))
             key = SessionName(APP, USER, "s").key
@@ -205,7 +205,7 @@ class TestRedactedAndErased:
         """It is in no session, and whoever appends next goes on."""
 
         async def play() -> None:
-            service = MunimentSessionService(runtime)
+            service = MunimentSessions(runtime)
             session = await begun(service, kept=0)
             await service.append_event(session, said("one", kept=1))
             await service.append_event(session, said("two", lost=2))
@@ -217,7 +217,7 @@ class TestRedactedAndErased:
             assert texts(stored) == ["one"]
             assert stored.state == {"kept": 1}
             await service.append_event(stored, said("three"))
-            again = await read(MunimentSessionService(runtime), session)
+            again = await read(MunimentSessions(runtime), session)
             assert texts(again) == ["one", "three"]
             assert again is not None
             assert again.state == {"kept": 1}
@@ -226,7 +226,7 @@ class TestRedactedAndErased:
 
     def test_deleting_destroys_words_and_state(self, runtime: Runtime) -> None:
         async def play() -> None:
-            service = MunimentSessionService(runtime)
+            service = MunimentSessions(runtime)
             session = await begun(service, secret="opening")
             await service.append_event(session, said("words", own="shelf"))
             await service.delete_session(app_name=APP, user_id=USER, session_id="s")
@@ -238,7 +238,7 @@ class TestRedactedAndErased:
 
     def test_what_is_on_hold_is_deleted_for_adk_alone(self, runtime: Runtime) -> None:
         async def play() -> None:
-            service = MunimentSessionService(runtime)
+            service = MunimentSessions(runtime)
             await service.append_event(await begun(service, own=1), said("words"))
             key = SessionName(APP, USER, "s").key
             runtime.lifecycle.hold(Scope(conversation=key.conversation, channel=key.channel), "a lawsuit", "ada")
@@ -256,7 +256,7 @@ class TestRedactedAndErased:
 
 
 def test_a_served_store_keeps_sessions_as_an_open_one(runtime: Runtime) -> None:
-    async def play(service: MunimentSessionService) -> None:
+    async def play(service: MunimentSessions) -> None:
         session = await begun(service, own=1, user__name="Ada")
         copy = await read(service, session)
         assert copy is not None
@@ -271,13 +271,13 @@ def test_a_served_store_keeps_sessions_as_an_open_one(runtime: Runtime) -> None:
 
     key = runtime.clients.create("adk", EVERYTHING).key
     with serving(runtime) as url, muniment.connect(url, key=key) as connected:
-        run(play(MunimentSessionService(connected)))
+        run(play(MunimentSessions(connected)))
 
 
 class TestManyWriters:
     def test_who_has_seen_too_little_is_told(self, runtime: Runtime) -> None:
         async def play() -> None:
-            one, two = MunimentSessionService(runtime), MunimentSessionService(runtime)
+            one, two = MunimentSessions(runtime), MunimentSessions(runtime)
             session = await begun(one)
             copy = await read(two, session)
             assert copy is not None
@@ -300,7 +300,7 @@ class TestManyWriters:
 
         def write(number: int) -> None:
             async def play() -> None:
-                service = MunimentSessionService(runtime)
+                service = MunimentSessions(runtime)
                 session = await begun(service, f"s{number}")
                 for step in range(5):
                     changed: dict[str, Any] = {f"{scope}__{number}_{step}": step for scope in ("user", "app")}
@@ -313,14 +313,14 @@ class TestManyWriters:
             thread.start()
         for thread in threads:
             thread.join()
-        state = run(MunimentSessionService(runtime).get_user_state(app_name=APP, user_id=USER))
+        state = run(MunimentSessions(runtime).get_user_state(app_name=APP, user_id=USER))
         assert len(state) == 30
-        last = run(begun(MunimentSessionService(runtime), "last"))
+        last = run(begun(MunimentSessions(runtime), "last"))
         assert len(last.state) == 60
 
     def test_one_session_takes_appends_of_many_tasks(self, runtime: Runtime) -> None:
         async def play() -> None:
-            service = MunimentSessionService(runtime)
+            service = MunimentSessions(runtime)
             session = await begun(service)
             await asyncio.gather(*(service.append_event(session, said(f"{number}")) for number in range(20)))
             stored = await read(service, session)
@@ -334,7 +334,7 @@ class TestManyWriters:
         """A caller that is cancelled may repeat the event: it is there once."""
 
         async def play() -> None:
-            service = MunimentSessionService(runtime)
+            service = MunimentSessions(runtime)
             session = await begun(service)
             for number in range(10):
                 event = said(f"{number}")
@@ -352,7 +352,7 @@ class TestManyWriters:
     @pytest.mark.slow
     def test_two_hundred_sessions_run_at_once(self, runtime: Runtime) -> None:
         async def play() -> None:
-            service = MunimentSessionService(runtime)
+            service = MunimentSessions(runtime)
 
             async def talk(number: int) -> None:
                 name = f"s{number}"
@@ -402,10 +402,10 @@ KILLED = """
 import asyncio, sys
 import muniment
 from tests.host.adk import said
-from muniment.host.adk_sessions import MunimentSessionService
+from muniment.host.adk_sessions import MunimentSessions
 
 async def play():
-    service = MunimentSessionService(muniment.open(sys.argv[1], keys=sys.argv[2]))
+    service = MunimentSessions(muniment.open(sys.argv[1], keys=sys.argv[2]))
     session = await service.create_session(app_name="shop", user_id="ada", session_id="s")
     for number in range(1000):
         await service.append_event(session, said(str(number), n=number, user__n=number))
@@ -429,7 +429,7 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
                 os.kill(process.pid, signal.SIGKILL)
     assert acknowledged >= 7
     with muniment.open(store, keys=keys) as runtime:
-        service = MunimentSessionService(runtime)
+        service = MunimentSessions(runtime)
         stored = run(service.get_session(app_name=APP, user_id=USER, session_id="s"))
         assert stored is not None
         count = len(stored.events)

@@ -20,7 +20,7 @@ import muniment
 from muniment import Runtime
 from muniment.errors import FileUnavailable
 from muniment.formats.reading.import_format import Format
-from muniment.host.adk_sessions import MunimentSessionService
+from muniment.host.adk_sessions import MunimentSessions
 from muniment.operations.importing.import_report import ImportReport
 from tests.host.adk import APP, USER, run, said
 
@@ -93,7 +93,7 @@ def test_a_session_goes_on_where_it_was(runtime: Runtime, tmp_path: Path, writer
     path = tmp_path / "adk.db"
 
     async def play() -> None:
-        ours, after = MunimentSessionService(runtime), list[Session]()
+        ours, after = MunimentSessions(runtime), list[Session]()
         for first in (0, 3):
             async with writing(writer, path) as theirs:
                 await fill(theirs, first)
@@ -126,7 +126,7 @@ def test_a_row_that_is_no_event_is_named(runtime: Runtime, tmp_path: Path) -> No
         connection.execute("UPDATE events SET event_data = '{' WHERE rowid = 2")
     report = imported(runtime, path)
     assert [(line.line, line.problem) for line in report.refused_lines] == [(2, "not_json")]
-    sessions = run(all_of(MunimentSessionService(runtime)))
+    sessions = run(all_of(MunimentSessions(runtime)))
     assert sorted(len(session.events) for session in sessions) == [2, 3]
 
 

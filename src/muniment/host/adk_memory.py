@@ -1,8 +1,8 @@
 """Memory of Google's Agent Development Kit in a muniment store.
 
-    from muniment.host.adk_memory import MunimentMemoryService
+    from muniment.host.adk_memory import MunimentMemory
 
-    runner = Runner(app_name="shop", agent=agent, memory_service=MunimentMemoryService("store"), ...)
+    runner = Runner(app_name="shop", agent=agent, memory_service=MunimentMemory("store"), ...)
 
 | in ADK | in the store |
 |---|---|
@@ -49,7 +49,7 @@ WORD = re.compile(r"\w+")
 METADATA = "memory_metadata"
 
 
-class MunimentMemoryService(BaseMemoryService):
+class MunimentMemory(BaseMemoryService):
     """Memory in a store: a runtime of yours, which stays open, or a path, which `close` closes.
 
     `requester` is who deletes memories, in the records of erasures. Takes the rights to read as `raw_owner` and

@@ -1,8 +1,8 @@
 """Sessions of Google's Agent Development Kit in a muniment store.
 
-    from muniment.host.adk_sessions import MunimentSessionService
+    from muniment.host.adk_sessions import MunimentSessions
 
-    runner = Runner(app_name="shop", agent=agent, session_service=MunimentSessionService("store"))
+    runner = Runner(app_name="shop", agent=agent, session_service=MunimentSessions("store"))
 
 | in ADK | in the store |
 |---|---|
@@ -80,7 +80,7 @@ class StoredSession(NamedTuple):
     state: dict[str, Any]
 
 
-class MunimentSessionService(BaseSessionService):
+class MunimentSessions(BaseSessionService):
     """Sessions in a store: a runtime of yours, which stays open, or a path, which `close` closes.
 
     `requester` is who deletes sessions, in the records of erasures. Any number of services, processes and event loops
@@ -154,12 +154,11 @@ class MunimentSessionService(BaseSessionService):
             elif head is not NOTHING:
                 raise AlreadyExistsError(f"Session with id {name.session} already exists.")
             made = partial(created_turn, name, change.session, now, nonce)
-            try:
-                head = self._write(NumberedWrite(history, head, made), name, change)
-            except HistoryMoved:
-                raise AlreadyExistsError(f"Session with id {name.session} already exists.") from None
-            self._remember(name, head)
-        return self._session(name, StoredSession(head, [], now, dict(change.session)), self._shared_state(name))
+            written = self._write(NumberedWrite(history, head, made), name, change)
+            if isinstance(written, HistoryMoved):
+                raise AlreadyExistsError(f"Session with id {name.session} already exists.")
+            self._remember(name, written)
+        return self._session(name, StoredSession(written, [], now, dict(change.session)), self._shared_state(name))
 
     def _append(self, session: Session, event: Event) -> Event:
         name = SessionName(session.app_name, session.user_id, session.id)
@@ -169,19 +168,18 @@ class MunimentSessionService(BaseSessionService):
             history, change = session_history(self._runtime, name), StateChange.of(event.actions.state_delta)
             if change.app or change.user:
                 self._forget(name)  # shared state is not changed for a session that is gone
-            head = self._head_for(session, name, history)
+            read_at = self._head_for(session, name, history)
             made = partial(event_turn, name, event, change.session)
-            try:
-                head = self._write(NumberedWrite(history, head, made), name, change)
-            except HistoryMoved as moved:
+            head = self._write(NumberedWrite(history, read_at, made), name, change)
+            if isinstance(head, HistoryMoved):
                 self._forget(name)
-                raise _behind(name, moved.head) from None
+                raise _behind(name, head.head)
             self._remember(name, head)
             session._storage_update_marker = str(head.number)  # noqa: SLF001 - ADK has it for this
             session.last_update_time = event.timestamp
             return self._commit_event_to_session(session, event)
 
-    def _write(self, write: NumberedWrite, name: SessionName, change: StateChange) -> HistoryHead:
+    def _write(self, write: NumberedWrite, name: SessionName, change: StateChange) -> HistoryHead | HistoryMoved:
         """Append a turn of a session, with what it changes of shared state, in one step."""
         shared = [(scope, state) for scope, state in (("app", change.app), ("user", change.user)) if state]
         with self._shared_lock if shared else nullcontext():
@@ -190,7 +188,7 @@ class MunimentSessionService(BaseSessionService):
                 history = self._scope(name, scope)
                 made = partial(shared_turn, like_of_scope(name, scope), state)
                 writes.append(NumberedWrite(history, history.head(), made))
-            return write_all(self._runtime, writes)[0]
+            return write_all(self._runtime, writes)
 
     def _get(self, name: SessionName, config: GetSessionConfig) -> Session | None:
         stored = self._read(name, config)
@@ -260,12 +258,10 @@ class MunimentSessionService(BaseSessionService):
             head = history.head()
             while head is not NOTHING and DELETED not in head.item:
                 made = partial(deleted_turn, name, platform_time.get_time(), platform_uuid.new_uuid())
-                try:
-                    write_all(self._runtime, [NumberedWrite(history, head, made)])
-                except HistoryMoved as moved:
-                    head = moved.head
-                else:
+                written = write_all(self._runtime, [NumberedWrite(history, head, made)])
+                if not isinstance(written, HistoryMoved):
                     break
+                head = written.head
             self._erase(name)
 
     def _erase(self, name: SessionName) -> None:

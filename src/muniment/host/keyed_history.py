@@ -44,12 +44,10 @@ class HistoryHead(NamedTuple):
 NOTHING = HistoryHead(-1, {}, {}, -1)
 
 
-class HistoryMoved(Exception):
+class HistoryMoved(NamedTuple):
     """Somebody else has written to a history since its head was read; `head` is the new one."""
 
-    def __init__(self, head: HistoryHead) -> None:
-        super().__init__("the history has a newer turn")
-        self.head = head
+    head: HistoryHead
 
 
 class KeyedHistory:
@@ -110,10 +108,10 @@ class NumberedWrite(NamedTuple):
     made: Callable[[int, HistoryHead], tuple[Turn, Item]]
 
 
-def write_all(runtime: Runtime, writes: Sequence[NumberedWrite]) -> list[HistoryHead]:
-    """Append turns in one atomic step, durably, and return the heads that they make.
+def write_all(runtime: Runtime, writes: Sequence[NumberedWrite]) -> HistoryHead | HistoryMoved:
+    """Append turns in one atomic step, durably, and return the head of the first history.
 
-    Raises `HistoryMoved` when the first history has got another head; the others go on behind theirs. The number of a
+    When that has got another head, nothing is appended; the others go on behind theirs. The number of a
     turn that is hidden is tried first, then others above it: whoever sees the same head tries the same ones.
     """
     heads, tries = [write.head for write in writes], [0] * len(writes)
@@ -122,17 +120,15 @@ def write_all(runtime: Runtime, writes: Sequence[NumberedWrite]) -> list[History
         made = [write.made(number, head) for write, number, head in zip(writes, numbers, heads, strict=True)]
         refused = _refused(runtime, [turn for turn, _ in made])
         if not refused:
-            return [
-                HistoryHead(number, item, item.get("keys", head.keys), number if "keys" in item else head.at)
-                for number, (_, item), head in zip(numbers, made, heads, strict=True)
-            ]
+            number, item, head = numbers[0], made[0][1], heads[0]
+            return HistoryHead(number, item, item.get("keys", head.keys), number if "keys" in item else head.at)
         for place in refused:
             head = writes[place].history.head()
             if head.number == heads[place].number:
                 tries[place] += 1
                 assert tries[place] < ERASED_TURNS_MAX_LOG2, "no history has as many turns"
             elif place == 0:
-                raise HistoryMoved(head)
+                return HistoryMoved(head)
             else:
                 heads[place], tries[place] = head, 0
 

@@ -1,6 +1,6 @@
 """Sessions of Google's Agent Development Kit in an SQLite database (`SqliteSessionService`, `DatabaseSessionService`).
 
-Each event becomes a turn as `MunimentSessionService` commits it, so that a session goes on from an imported
+Each event becomes a turn as `MunimentSessions` commits it, so that a session goes on from an imported
 conversation with exactly its events and its state; import them into the channel `adk`. Turns are numbered in the order
 of their times: a repeat finds them in their places, and of a database that has grown only what is new is added.
 
@@ -54,10 +54,10 @@ SELECT rowid, event_data FROM events WHERE app_name = ? AND user_id = ? AND sess
 """
 APP_STATES = f"""
 SELECT rowid, app_name, NULL, state, {SECONDS.format("update_time")} FROM app_states ORDER BY app_name
-"""  # noqa: S608 - no value is put in
+"""  # noqa: S608 - names of ours alone
 USER_STATES = f"""
 SELECT rowid, app_name, user_id, state, {SECONDS.format("update_time")} FROM user_states ORDER BY app_name, user_id
-"""  # noqa: S608 - no value is put in
+"""  # noqa: S608 - names of ours alone
 
 
 class AdkTurn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
