@@ -98,6 +98,11 @@ def _check_arguments(parser: argparse.ArgumentParser) -> None:
 def _suites_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="which suites (default: all)")
     parser.add_argument("--cases", type=int, default=20, help="cases of schemathesis for each operation (default: 20)")
+    parser.add_argument(
+        "--minutes",
+        type=int,
+        help="how long schemathesis repeats its cases, such as 60 (default: each once)",
+    )
     parser.add_argument("--seed", type=int, default=1, help="seed of schemathesis, to repeat a run")
     parser.add_argument(
         "--installed", type=Path, metavar="DIRECTORY", help="where suites are installed and kept (default: nowhere)"
@@ -247,7 +252,13 @@ def _suites(given: argparse.Namespace) -> int:
 
     if _unknown(given.names, tuple(SUITES)):
         return 2
-    order = SuiteOrder(names=tuple(given.names), cases=given.cases, seed=given.seed, installed=given.installed)
+    order = SuiteOrder(
+        names=tuple(given.names),
+        cases=given.cases,
+        seed=given.seed,
+        minutes=given.minutes,
+        installed=given.installed,
+    )
     return 0 if run_suites(order) else 1
 
 

@@ -72,7 +72,7 @@ def _completion(number: int) -> dict[str, Any]:
 
 def _completion_events(number: int) -> bytes:
     head = {"id": f"chatcmpl-{number}", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-    deltas = [{"delta": {"content": letter}, "finish_reason": None} for letter in answer(number)]
+    deltas: list[dict[str, Any]] = [{"delta": {"content": letter}, "finish_reason": None} for letter in answer(number)]
     ended = [*deltas, {"delta": {}, "finish_reason": "stop"}]
     chunks = [json.dumps({**head, "choices": [{"index": 0, **delta}]}) for delta in ended]
     return "".join(f"data: {chunk}\n\n" for chunk in [*chunks, "[DONE]"]).encode()

@@ -71,7 +71,7 @@ class LineCounter:
 
     def stop(self) -> None:
         """Count no more."""
-        threading.settrace(None)  # type: ignore[arg-type] # as documented
+        threading.settrace(None)
         sys.settrace(None)
 
     def _trace(self, _frame: Any, event: str, _what: Any) -> Any:

@@ -21,8 +21,8 @@ class PluggedSession(MunimentSession):
 
 
 for module in (sessions, limits, encrypted):
-    module.SQLiteSession = PluggedSession  # type: ignore[attr-defined]
+    module.SQLiteSession = PluggedSession  # type: ignore[attr-defined] - what the tests make
 
-from tests.extensions.memory.test_encrypt_session import *  # noqa: E402, F403
-from tests.memory.test_session import *  # noqa: E402, F403
-from tests.memory.test_session_limit import *  # noqa: E402, F403
+from tests.extensions.memory.test_encrypt_session import *  # noqa: E402, F403 - after the plug, whatever there is
+from tests.memory.test_session import *  # noqa: E402, F403 - after the plug, whatever there is
+from tests.memory.test_session_limit import *  # noqa: E402, F403 - after the plug, whatever there is

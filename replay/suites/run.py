@@ -20,16 +20,19 @@ from replay.throwaway import NotInstallable
 
 
 class SuiteOrder(Struct, frozen=True, kw_only=True):
-    """Which suites, how many cases for each operation, from which seed, and where they are installed."""
+    """Which suites, how many cases for each operation, or for how long, from which seed, and where they are kept."""
 
     names: tuple[str, ...]
     cases: int
     seed: int
+    minutes: int | None = None
     installed: Path | None = None
 
 
 SUITES: dict[str, Callable[[Installed, Path, SuiteOrder], Iterator[SuiteResult]]] = {
-    "schemathesis": lambda installed, scratch, order: schemathesis(installed, scratch, order.cases, order.seed),
+    "schemathesis": lambda installed, scratch, order: schemathesis(
+        installed, scratch, order.cases, order.seed, order.minutes
+    ),
     "mcp-conformance": lambda installed, scratch, _: mcp_conformance(installed, scratch),
     "mcp-inspector": lambda installed, scratch, _: mcp_inspector(installed, scratch),
 }

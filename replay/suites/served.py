@@ -20,8 +20,10 @@ from muniment.governance.views import View
 from muniment.kernel.sources import system_sources
 from muniment.runtime.catalogue import catalogue
 from muniment.runtime.runtime import Runtime
+from muniment.transports.gateway.gateway_app import GatewayApp
 from muniment.transports.http.call import Callers
 from muniment.transports.http.http_app import HttpSetup, MountedApp, http_app
+from muniment.transports.http.request_guard import RequestObserver
 from muniment.transports.http.serving import Listener, ServeOptions
 from muniment.transports.mcp.over_http import PATH, Carrier, McpOverHttp, each_alone
 
@@ -50,16 +52,23 @@ class ShowingKey:
 
 
 @contextlib.contextmanager
-def serving(*, carrier: Carrier = each_alone, shows_key: bool = False, every: bool = False) -> Iterator[Served]:
-    """Serve a store with a small conversation as long as the block runs."""
+def serving(
+    *,
+    carrier: Carrier = each_alone,
+    shows_key: bool = False,
+    every: bool = False,
+    observer: RequestObserver | None = None,
+) -> Iterator[Served]:
+    """Serve a store with a small conversation as long as the block runs: operations, foreign routes, and MCP."""
 
     def mounts(callers: Callers) -> Mapping[str, MountedApp]:
-        return {PATH: McpOverHttp(catalogue(), callers, every=every, carrier=carrier)}
+        mcp = McpOverHttp(catalogue(), callers, every=every, carrier=carrier)
+        return {**GatewayApp(catalogue(), callers).mounts, PATH: mcp}
 
     with muniment.open("memory:") as runtime:
         fill(runtime)
         key = runtime.clients.create(CLIENT, ClientScope(effects=list(Effect), views=list(View))).key
-        app = http_app(runtime, catalogue(), system_sources(), HttpSetup(mounts=mounts))
+        app = http_app(runtime, catalogue(), system_sources(), HttpSetup(mounts=mounts, observer=observer))
         listener = Listener(ServeOptions(port=0))
         server = listener.server(ShowingKey(app, key) if shows_key else app)
         thread = threading.Thread(target=listener.serve, args=[server])

@@ -36,6 +36,12 @@ def said(text: str, by: str = "user", *, at: float | None = None, **delta: Any) 
     return Event(author=by, invocation_id="e-1", content=content, actions=EventActions(state_delta=state), **moment)
 
 
+async def begun(service: BaseSessionService, name: str = "s", **state: Any) -> Any:
+    """Create a session."""
+    given_state = {key.replace("__", ":"): value for key, value in state.items()}
+    return await service.create_session(app_name=APP, user_id=USER, session_id=name, state=given_state)
+
+
 async def read(service: BaseSessionService, session: Session) -> Session | None:
     """Return a session as it is stored."""
     return await service.get_session(app_name=session.app_name, user_id=session.user_id, session_id=session.id)

@@ -13,16 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 pytest.importorskip("google.adk", reason="google-adk is not installed")
 
 from google.adk.errors.already_exists_error import AlreadyExistsError
 from google.adk.errors.session_not_found_error import SessionNotFoundError
-from google.adk.events.event import Event
-from google.adk.events.event_actions import EventActions, EventCompaction
-from google.adk.sessions import InMemorySessionService
+from google.adk.sessions import InMemorySessionService, Session
 from google.adk.sessions.base_session_service import BaseSessionService, GetSessionConfig
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
@@ -31,8 +27,10 @@ import muniment
 from muniment import RedactionReason, Runtime, Transition, View
 from muniment.host.adk_places import SessionName
 from muniment.host.adk_sessions import MunimentSessionService
+from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.transcripts.redact import Passage
-from tests.host.adk import APP, USER, ask, called, read, run, runner_of, said, texts
+from tests.host.adk import APP, USER, ask, begun, called, read, run, runner_of, said, texts
+from tests.served.conftest import EVERYTHING, serving
 
 Make = Callable[[Path], BaseSessionService]
 SERVICES: dict[str, Make] = {
@@ -59,13 +57,7 @@ def runtime() -> Iterator[Runtime]:
         yield opened
 
 
-async def begun(service: BaseSessionService, name: str = "s", **state: Any) -> Any:
-    """Create a session."""
-    given_state = {key.replace("__", ":"): value for key, value in state.items()}
-    return await service.create_session(app_name=APP, user_id=USER, session_id=name, state=given_state)
-
-
-class TestWhatEveryServicePromises:
+class TestWhatAllPromise:
     def test_state_is_kept_by_its_prefix(self, service: BaseSessionService) -> None:
         async def play() -> None:
             first = await begun(service, "one", own=1, app__rate=2, user__name="Ada", temp__x=3)
@@ -104,7 +96,7 @@ class TestWhatEveryServicePromises:
 
         run(play())
 
-    def test_events_are_filtered(self, service: BaseSessionService) -> None:
+    def test_events_are_filtered_by_count_and_time(self, service: BaseSessionService) -> None:
         async def play() -> None:
             session = await begun(service)
             for number in range(6):
@@ -184,116 +176,6 @@ class TestWhatEveryServicePromises:
         run(play())
 
 
-# --- events -----------------------------------------------------------------------------------------------------------
-
-WORDS = st.text(st.characters(codec="utf-8"), max_size=12)
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False) | WORDS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
-    max_leaves=6,
-)
-OBJECTS = st.dictionaries(WORDS, JSON, max_size=3)
-
-
-def made(model: Callable[..., Any], **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Return a strategy for models with these fields."""
-    return st.fixed_dictionaries(fields).map(lambda values: model(**values))
-
-
-PARTS = st.one_of(
-    made(types.Part, text=WORDS),
-    made(types.Part, text=WORDS, thought=st.just(True), thought_signature=st.binary(max_size=5)),
-    made(types.Part, inline_data=made(types.Blob, data=st.binary(max_size=9), mime_type=st.just("image/png"))),
-    made(types.Part, file_data=made(types.FileData, file_uri=st.just("gs://b/c"), mime_type=st.just("a/b"))),
-    made(types.Part, function_call=made(types.FunctionCall, id=st.just("1"), name=WORDS, args=OBJECTS)),
-    made(types.Part, function_call=made(types.FunctionCall, name=st.just("f"))),
-    made(types.Part, function_response=made(types.FunctionResponse, id=st.just("1"), name=WORDS, response=OBJECTS)),
-    made(
-        types.Part,
-        executable_code=made(types.ExecutableCode, code=WORDS, language=st.just(types.Language.PYTHON)),
-    ),
-    made(
-        types.Part,
-        code_execution_result=made(types.CodeExecutionResult, output=WORDS, outcome=st.just(types.Outcome.OUTCOME_OK)),
-    ),
-)
-CONTENTS = st.none() | made(
-    types.Content, role=st.sampled_from(["user", "model"]), parts=st.none() | st.lists(PARTS, max_size=4)
-)
-ACTIONS = made(
-    EventActions,
-    state_delta=st.dictionaries(WORDS.filter(lambda key: not key.startswith("temp:")), JSON, max_size=3),
-    agent_state=st.none() | OBJECTS,
-    transfer_to_agent=st.none() | WORDS,
-    compaction=st.none()
-    | made(
-        EventCompaction,
-        start_timestamp=st.just(1.5),
-        end_timestamp=st.just(2.25),
-        compacted_content=CONTENTS.filter(lambda content: content is not None),
-    ),
-)
-EVENTS = made(
-    Event,
-    author=st.sampled_from(["user", "clerk"]),
-    invocation_id=st.sampled_from(["", "e-1"]),
-    content=CONTENTS,
-    actions=ACTIONS,
-    output=st.none() | JSON,
-    long_running_tool_ids=st.none() | st.sets(WORDS, max_size=2),
-    branch=st.none() | WORDS,
-    timestamp=st.floats(0, 4e9),
-    custom_metadata=st.none() | OBJECTS,
-    error_message=st.none() | WORDS,
-    output_transcription=st.none() | made(types.Transcription, text=WORDS, finished=st.just(True)),
-)
-
-
-PLENTY = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
-
-class TestEvents:
-    @PLENTY
-    @given(events=st.lists(EVENTS, min_size=1, max_size=4))
-    def test_an_event_comes_back_exactly(self, events: list[Event]) -> None:
-        """What is appended is what is read, whatever it says."""
-
-        async def play() -> None:
-            with muniment.open("memory:") as runtime:
-                service = MunimentSessionService(runtime)
-                session = await begun(service)
-                given_events = [event.model_copy(deep=True) for event in events]
-                for event in events:
-                    await service.append_event(session, event)
-                stored = await read(service, session)
-                assert stored is not None
-                assert stored.events == given_events
-                assert [event.model_dump_json() for event in stored.events] == [
-                    event.model_dump_json() for event in given_events
-                ]
-
-        run(play())
-
-    def test_words_are_evidence_and_nothing_else_is_shown(self, runtime: Runtime) -> None:
-        async def play() -> None:
-            service = MunimentSessionService(runtime)
-            session = await begun(service, secret="opening")
-            await service.append_event(session, said("What is a muniment?", secret="shelf"))
-            await service.append_event(session, said("A document kept as evidence.", "clerk", answer="It is kept."))
-
-        run(play())
-        key = SessionName(APP, USER, "s").key
-        for view in (View.HOST_UI, View.EXPORT, View.MODEL_CONTEXT):
-            turns = runtime.transcripts.replay(key, view).turns
-            shown = [part for turn in turns for message in turn.messages for part in message.parts]
-            assert [getattr(part, "content", None) for part in shown] == [
-                "What is a muniment?", "A document kept as evidence."
-            ]  # fmt: skip
-        hits = runtime.transcripts.search("muniment", View.HOST_UI).hits
-        assert [hit.is_context for hit in hits] == [False, True]
-        assert runtime.transcripts.search("shelf", View.HOST_UI).hits == []
-
-
 # --- what ours promises beyond ----------------------------------------------------------------------------------------
 
 
@@ -353,6 +235,43 @@ class TestRedactedAndErased:
         key = SessionName(APP, USER, "s").key
         page = runtime.transcripts.replay(key, View.RAW_OWNER)
         assert [part for turn in page.turns for message in turn.messages for part in message.parts] == []
+
+    def test_what_is_on_hold_is_deleted_for_adk_alone(self, runtime: Runtime) -> None:
+        async def play() -> None:
+            service = MunimentSessionService(runtime)
+            await service.append_event(await begun(service, own=1), said("words"))
+            key = SessionName(APP, USER, "s").key
+            runtime.lifecycle.hold(Scope(conversation=key.conversation, channel=key.channel), "a lawsuit", "ada")
+            await service.delete_session(app_name=APP, user_id=USER, session_id="s")
+            assert (await service.list_sessions(app_name=APP)).sessions == []
+            with pytest.raises(SessionNotFoundError):
+                await service.append_event(Session(id="s", app_name=APP, user_id=USER), said("late"))
+            again = await begun(service, other=2)
+            assert again.state == {"other": 2}
+            await service.append_event(again, said("new"))
+            assert texts(await read(service, again)) == ["new"]
+
+        run(play())
+        assert runtime.transcripts.search("words", View.HOST_UI).hits[0].excerpt.text == "words"
+
+
+def test_a_served_store_keeps_sessions_as_an_open_one(runtime: Runtime) -> None:
+    async def play(service: MunimentSessionService) -> None:
+        session = await begun(service, own=1, user__name="Ada")
+        copy = await read(service, session)
+        assert copy is not None
+        await service.append_event(session, said("words", own=2, app__x=1))
+        with pytest.raises(ValueError, match="newer event"):
+            await service.append_event(copy, said("too late"))
+        stored = await read(service, session)
+        assert stored is not None
+        assert (stored.events, stored.state) == (session.events, {"own": 2, "app:x": 1, "user:name": "Ada"})
+        await service.delete_session(app_name=APP, user_id=USER, session_id="s")
+        assert await read(service, session) is None
+
+    key = runtime.clients.create("adk", EVERYTHING).key
+    with serving(runtime) as url, muniment.connect(url, key=key) as connected:
+        run(play(MunimentSessionService(connected)))
 
 
 class TestManyWriters:
@@ -430,6 +349,7 @@ class TestManyWriters:
 
         run(play())
 
+    @pytest.mark.slow
     def test_two_hundred_sessions_run_at_once(self, runtime: Runtime) -> None:
         async def play() -> None:
             service = MunimentSessionService(runtime)

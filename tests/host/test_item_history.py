@@ -414,3 +414,8 @@ def _plain(text: str) -> list[Any]:
 
 def test_the_key_is_that_of_the_conversation(history: ItemHistory) -> None:
     assert history.key == key_of(TALK)
+
+
+def test_types_that_json_has_a_form_for_come_back_in_it(history: ItemHistory) -> None:
+    history.append([{"role": Role.USER, "content": ("Hello.", Role.TOOL), 1: {"deep": (1, 2)}}])  # type: ignore[dict-item] # on purpose
+    assert history.newest() == [{"role": "user", "content": ["Hello.", "tool"], "1": {"deep": [1, 2]}}]

@@ -252,3 +252,20 @@ def test_a_thread_may_have_any_name(thread: str) -> None:
         kept = saver.get_tuple(config_of(thread))
         assert kept is not None
         assert kept.config["configurable"]["thread_id"] == thread
+
+
+def test_pruning_keeps_what_differences_are_rebuilt_from() -> None:
+    """Of a channel that keeps differences, the checkpoints back to the last whole value stay."""
+    with MunimentSaver("memory:") as saver:
+        put(saver, "t", "oldest")
+        whole = put(saver, "t", "whole", after=None)
+        ids = [whole]
+        for _ in range(2):
+            checkpoint = empty_checkpoint()
+            ids.append(checkpoint["id"])
+            known: Any = {"source": "loop", "counters_since_delta_snapshot": {"value": [1, 1]}}
+            saver.put(config_of("t", ids[-2]), checkpoint, known, {})
+        saver.prune(["t"])
+        assert [found.checkpoint["id"] for found in saver.list(config_of("t"))] == ids[::-1]
+        with pytest.raises(ValueError, match="keep_latest or delete"):
+            saver.prune(["t"], strategy="all")

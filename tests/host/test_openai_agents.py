@@ -12,19 +12,19 @@ import pytest
 
 agents = pytest.importorskip("agents", reason="openai-agents is not installed")
 
-from agents import Agent, RunConfig, Runner, Session, SQLiteSession, function_tool, trace  # noqa: E402
-from agents.memory import SessionSettings  # noqa: E402
-from agents.testing import ScriptedModel, assistant_message, function_call  # noqa: E402
+from agents import Agent, RunConfig, Runner, Session, SQLiteSession, function_tool, trace  # noqa: E402 - it is skipped above
+from agents.memory import SessionSettings  # noqa: E402 - it is skipped above
+from agents.testing import ScriptedModel, assistant_message, function_call  # noqa: E402 - it is skipped above
 
-import muniment  # noqa: E402
-from muniment import Passage, Runtime, View  # noqa: E402
-from muniment.errors import InvalidInput, StoreClosed  # noqa: E402
-from muniment.events.changes import RedactionReason, Transition  # noqa: E402
-from muniment.events.message import BlobPart, ReasoningPart, Role, TextPart, ToolCallPart, UriPart  # noqa: E402
-from muniment.formats.responses_items import words_of_item  # noqa: E402
-from muniment.host.openai_agents import MunimentSession, RunPlace  # noqa: E402
-from tests.turns import TALK  # noqa: E402
-from tests.worlds import key_of  # noqa: E402
+import muniment  # noqa: E402 - it is skipped above
+from muniment import Passage, Runtime, View  # noqa: E402 - it is skipped above
+from muniment.errors import InvalidInput, StoreClosed  # noqa: E402 - it is skipped above
+from muniment.events.changes import RedactionReason, Transition  # noqa: E402 - it is skipped above
+from muniment.events.message import BlobPart, ReasoningPart, Role, TextPart, ToolCallPart, UriPart  # noqa: E402 - it is skipped above
+from muniment.formats.responses_items import words_of_item  # noqa: E402 - it is skipped above
+from muniment.host.openai_agents import MunimentSession, RunPlace  # noqa: E402 - it is skipped above
+from tests.turns import TALK  # noqa: E402 - it is skipped above
+from tests.worlds import key_of  # noqa: E402 - it is skipped above
 
 UNTRACED = RunConfig(tracing_disabled=True)
 

@@ -19,7 +19,16 @@ openai = pytest.importorskip("openai", reason="the package openai is not install
 httpx2 = pytest.importorskip("httpx2")
 
 from muniment.host.openai import record  # noqa: E402 - where the package is
-from tests.host.recorded_openai import KEY, MODEL, assistant, client_of, numbered, turns, user, words  # noqa: E402
+from tests.host.recorded_openai import (  # noqa: E402 - the same
+    KEY,
+    MODEL,
+    assistant,
+    client_of,
+    numbered,
+    turns,
+    user,
+    words,
+)
 from tests.host.scripted_model import (  # noqa: E402 - the same
     DONE,
     ScriptedModel,

@@ -12,10 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment.errors import StoreClosed
+from muniment import Runtime
+from muniment import open as open_store
+from muniment.errors import InvalidInput, StoreClosed
 from muniment.host import shadow as shadow_module
 from muniment.host.shadow import READ, WRITE, DifferenceKind, ShadowedCall, differences, shadow, unchanged
-from muniment.host.shadow_calls import CHAT_HISTORY_CALLS, SAVER_CALLS, SESSION_CALLS, STORE_CALLS
+from muniment.host.shadow_calls import (
+    CHAT_HISTORY_CALLS,
+    SAVER_CALLS,
+    SESSION_CALLS,
+    SESSION_SERVICE_CALLS,
+    STORE_CALLS,
+    shadowed,
+)
 
 # --- a store of the simplest kind -------------------------------------------------------------------------------------
 
@@ -163,7 +172,7 @@ def test_values_differ_when_a_difference_is_found(one: Any, other: Any) -> None:
 def test_a_session_of_the_agents_sdk_is_shadowed() -> None:
     agents = pytest.importorskip("agents", reason="the package openai-agents is not installed")
 
-    class Ours(agents.SQLiteSession):  # type: ignore[misc,name-defined] # untyped here
+    class Ours(agents.SQLiteSession):  # type: ignore[name-defined] # untyped here
         """Stands in for an adapter of ours: it loses what is about tea."""
 
         def __init__(self, session_id: str, *, shadow_of: Any) -> None:
@@ -202,7 +211,7 @@ def test_an_asynchronous_store_of_ours_that_hangs_holds_nobody_up(monkeypatch: p
     agents = pytest.importorskip("agents", reason="the package openai-agents is not installed")
     monkeypatch.setattr(shadow_module, "OURS_SECONDS_MAX", 0.05)
 
-    class Ours(agents.SQLiteSession):  # type: ignore[misc,name-defined] # untyped here
+    class Ours(agents.SQLiteSession):  # type: ignore[name-defined] # untyped here
         async def get_items(self, limit: int | None = None) -> Any:  # noqa: ARG002 - as the SDK names it
             await asyncio.sleep(3600)
 
@@ -258,7 +267,7 @@ def test_a_chat_history_of_langchain_is_shadowed() -> None:
     history = pytest.importorskip("langchain_core.chat_history", reason="the package langchain-core is not installed")
     messages = pytest.importorskip("langchain_core.messages")
 
-    class Ours(history.BaseChatMessageHistory):  # type: ignore[misc,name-defined] # untyped here
+    class Ours(history.BaseChatMessageHistory):  # type: ignore[name-defined] # untyped here
         def __init__(self, shadow_of: Any = None) -> None:
             self.kept: list[Any] = []
             if shadow_of is not None:
@@ -286,3 +295,93 @@ def test_a_chat_history_of_langchain_is_shadowed() -> None:
         assert (found.kind, found.place) == (DifferenceKind.MISSING, "[1]")
 
     asyncio.run(run())
+
+
+def test_a_session_service_of_google_adk_is_shadowed() -> None:
+    """Appending changes the session that it is given: each service appends to its own."""
+    sessions = pytest.importorskip("google.adk.sessions", reason="the package google-adk is not installed")
+    events = pytest.importorskip("google.adk.events")
+
+    async def run() -> None:
+        kept: Any = sessions.InMemorySessionService()
+        shadow(kept, sessions.InMemorySessionService(), SESSION_SERVICE_CALLS)
+        made = await kept.create_session(app_name="app", user_id="ada", state={"count": 1})
+        for number in range(3):
+            await kept.append_event(made, events.Event(author="user", invocation_id=str(number)))
+        assert len(made.events) == 3
+        name = {"app_name": "app", "user_id": "ada", "session_id": made.id}
+        assert len((await kept.get_session(**name)).events) == 3
+        assert [one.id for one in (await kept.list_sessions(app_name="app", user_id="ada")).sessions] == [made.id]
+        assert kept.shadow.report().same
+        await kept.shadow.ours.delete_session(**name)
+        await kept.get_session(**name)
+        [found] = kept.shadow.report().differences
+        assert (found.kind, found.call) == (DifferenceKind.MISSING, "get_session")
+
+    asyncio.run(run())
+
+
+# --- our adapters -----------------------------------------------------------------------------------------------------
+
+
+def test_our_session_is_a_shadow_without_differences() -> None:
+    agents = pytest.importorskip("agents", reason="the package openai-agents is not installed")
+    from muniment.host.openai_agents import MunimentSession
+
+    async def run(runtime: Runtime) -> None:
+        kept: Any = shadowed(MunimentSession("talk", runtime, subject="ada"), shadow_of=agents.SQLiteSession("talk"))
+        assert isinstance(kept, MunimentSession)
+        items = [{"role": "user", "content": text} for text in "abc"]
+        await kept.add_items(items)
+        await kept.add_items(items)
+        assert await kept.get_items() == [*items, *items]
+        assert await kept.get_items(2) == items[-2:]
+        assert await kept.pop_item() == items[-1]
+        assert len(await kept.get_items()) == 5
+        await kept.clear_session()
+        assert await kept.get_items() == []
+        assert kept.shadow.report().same
+        assert await kept.shadow.acompare("get_items") == []
+
+    with open_store("memory:") as runtime:
+        asyncio.run(run(runtime))
+
+
+def test_our_saver_and_store_for_langgraph_are_shadows_without_differences() -> None:
+    memory = pytest.importorskip("langgraph.checkpoint.memory", reason="the package langgraph is not installed")
+    base = pytest.importorskip("langgraph.checkpoint.base")
+    values = pytest.importorskip("langgraph.store.memory")
+    from muniment.host.langgraph_saver import MunimentSaver
+    from muniment.host.langgraph_store import MunimentStore
+
+    async def run(runtime: Runtime) -> None:
+        saver: Any = shadowed(MunimentSaver(runtime), shadow_of=memory.InMemorySaver())
+        thread = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+        config = thread
+        for step in range(3):
+            version = saver.get_next_version(None, None)
+            checkpoint = {**base.empty_checkpoint(), "channel_values": {"a": step}, "channel_versions": {"a": version}}
+            config = saver.put(config, checkpoint, {"step": step}, {"a": version})
+            await saver.aput_writes(config, [("a", step), ("b", 1)], "task")
+        assert saver.get_tuple(thread).checkpoint["channel_values"] == {"a": 2}
+        assert len([one async for one in saver.alist(thread)]) == 3
+        saver.delete_thread("t")
+        assert saver.get_tuple(thread) is None
+        assert saver.shadow.report().same
+        store: Any = shadowed(MunimentStore(runtime), shadow_of=values.InMemoryStore())
+        store.put(("a", "b"), "key", {"text": "tea"})
+        await store.aput(("a",), "other", {"number": 1})
+        assert store.get(("a", "b"), "key").value == {"text": "tea"}
+        assert len(store.search(("a",))) == 2
+        assert store.list_namespaces(max_depth=1) == [("a",)]
+        store.delete(("a",), "other")
+        assert len(await store.asearch(("a",))) == 1
+        assert store.shadow.report().found == 0
+
+    with open_store("memory:") as runtime:
+        asyncio.run(run(runtime))
+
+
+def test_stores_of_different_kinds_are_no_shadows_of_each_other() -> None:
+    with pytest.raises(InvalidInput):
+        shadowed(Items(), shadow_of=object())

@@ -143,7 +143,7 @@ def test_a_row_that_is_no_item_is_named(runtime: Runtime, tmp_path: Path) -> Non
     assert items_of(runtime) == RUN
 
 
-def test_numbers_are_exact(runtime: Runtime, tmp_path: Path) -> None:
+def test_numbers_come_back_exactly_as_written(runtime: Runtime, tmp_path: Path) -> None:
     item = {"type": "new", "big": 2**70, "float": 1.0, "text": "é"}
     with closing(made(tmp_path / "sessions.db")) as connection:
         save(connection, [item])

@@ -141,6 +141,12 @@ ASKED: dict[str, list[dict[str, Any]]] = {
     "tools.show": each(registry=["desk"]),
     "tools.hints": each(subject=["ada"]),
     "spaces.export": each(conversation=PLACES, format=["markdown", "openai"]),
+    "evidence.explain": [
+        *each(turn=[f"t-{number}{message}" for number in range(6) for message in ("", "#1", "#9")]),
+        *(asked | place for asked in each(turn=["t-0", "t-1"]) for place in PLACES),
+        *each(turn=["t-0"], conversation=["talk", "hall", "nowhere"]),
+    ],
+    "evidence.inspect": [{}, *each(conversation=PLACES)],
     "evidence.prove": each(conversation=PLACES[:2], turn=[f"t-{number}" for number in range(6)]),
     "evidence.verify": [{"vkey": "x"}],
     "tables.query": each(sql=SQL, view=["host_ui", "raw_owner"]),
@@ -210,6 +216,45 @@ def test_who_is_kept_to_a_part_reads_what_a_store_of_that_part_tells(access: Acc
         assert differing == {}
         for word in hidden_words(access):
             assert word not in json.dumps([pages for asked, pages in here.items() if word not in asked])
+
+
+def test_a_turn_is_explained_to_whoever_sees_it_and_found_by_nobody_else() -> None:
+    """By its id, by a message, and by its position; what tells of turns of others is left out, and said to be."""
+
+    def spoken(subject: str, conversation: str, channel: str) -> SpokenTurn:
+        return SpokenTurn(subject, conversation, channel, ("tea",), 0, None, False, True)
+
+    turns = [spoken("ada", "talk", "default"), spoken("bob", "talk", "default"), spoken("bob", "hall", "desk")]
+    world = store_of(list(enumerate(turns)))
+    with contextlib.closing(world):
+        evidence = world.runtime.evidence
+        evidence.checkpoint()
+        of_ada, of_default = (world.runtime.restricted(each).evidence for each in (OF_ADA, OF_DEFAULT))
+        own = of_ada.explain("t-0")
+        assert own.left_out == ["history", "received", "contexts", "memory"]
+        assert (evidence.explain("t-0").left_out, len(evidence.explain("t-0").memory)) == ([], 2)
+        assert (own.proof.included, own.proof.checkpoint_size, own.proof.checkpoint_root) == (True, None, None)
+        assert of_ada.explain(str(own.position)).turn == "t-0"
+        for hidden in ("t-1", "t-1#0", "t-2", str(evidence.explain("t-1").position)):
+            with pytest.raises(UnknownPlace):
+                of_ada.explain(hidden)
+        assert of_default.explain("t-1").turn == "t-1"
+        with pytest.raises(UnknownPlace):
+            of_default.explain("t-2")
+
+
+def test_a_conversation_is_inspected_for_its_channels_and_the_space_for_nobody_with_a_bound() -> None:
+    world = full_world()
+    with contextlib.closing(world):
+        for access in ACCESSES:
+            with pytest.raises(AccessDenied):
+                world.runtime.restricted(access).evidence.inspect()
+        of_default = world.runtime.restricted(OF_DEFAULT).evidence
+        found = of_default.inspect(key_of())
+        assert (found.turns > 0, found.checkpoints, found.pinned) == (True, None, None)
+        of_desk = world.runtime.restricted(Access(channels=frozenset({"desk"}))).evidence
+        with pytest.raises(UnknownConversation):
+            of_desk.inspect(key_of())
 
 
 # --- every operation --------------------------------------------------------------------------------------------------

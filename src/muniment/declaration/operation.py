@@ -47,7 +47,8 @@ __all__ = [
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 SUBJECT = (Bound.SUBJECT,)  # what an operation keeps to: the subject of its caller
-SUBJECT_AND_CHANNELS = (Bound.SUBJECT, Bound.CHANNELS)  # and its channels
+CHANNELS = (Bound.CHANNELS,)  # its channels
+SUBJECT_AND_CHANNELS = (Bound.SUBJECT, Bound.CHANNELS)  # both
 
 
 class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

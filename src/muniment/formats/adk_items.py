@@ -11,6 +11,8 @@ A string or a value of the shape that is the same as a part's is a reference to 
 there, too, as in a state value that is the whole answer. State is what code of the agent wrote: a value that only
 contains such words is not reached.
 
+Arguments of calls and what calls returned are values of JSON: the names in them come back sorted, 1.0 as 1.
+
 Sessions, the state of users and that of apps are conversations of one channel: `APP/USER/SESSION`, `APP/USER`, `APP`.
 Each turn has one item, which is one of these, with `keys` or `at` (`host.keyed_history`):
 

@@ -143,7 +143,7 @@ def parted(item: Mapping[str, Any], words_of: WordsOf, fields_of_form: frozenset
     """Take an item apart; raises `request.invalid` for what is no JSON object."""
     try:
         role, shaping, formed = _shaped(item, words_of, fields_of_form)
-    except _NotPlain:
+    except TypeError:  # a type that JSON has not, though perhaps a form for it
         role, shaping, formed = _shaped(_plainly(item), words_of, fields_of_form)
     except RecursionError:
         raise InvalidInput(at="item", problem="too_deep") from None
@@ -182,13 +182,9 @@ def decode_shapes(data: bytes) -> list[ItemShape]:
 # --- taking apart -----------------------------------------------------------------------------------------------------
 
 
-class _NotPlain(Exception):
-    """A value of a type that JSON has not, though perhaps a form for it."""
-
-
 def _shaped(item: Any, words_of: WordsOf, fields_of_form: frozenset[str]) -> tuple[Role, _Shaping, Item]:
     if type(item) is not dict:
-        raise _NotPlain
+        raise TypeError
     role, given = words_of(item)
     shaping = _Shaping(given, fields_of_form)
     return role, shaping, shaping.form(item, (), typed=True)
@@ -241,7 +237,7 @@ class _Shaping:
             return [self.form(each, (*path, place)) for place, each in enumerate(value)]
         if value is None or kind in {bool, int} or (kind is float and isfinite(value)):
             return value
-        raise _NotPlain
+        raise TypeError
 
     def _of_object(self, value: Item, path: Path, *, typed: bool) -> Any:
         if (gap := self._known(value)) is not None:
@@ -250,7 +246,7 @@ class _Shaping:
         formed: Item = {}
         for name, each in value.items():
             if type(name) is not str:
-                raise _NotPlain
+                raise TypeError
             self.size += len(name)
             formed[name] = each if typed and self._is_form(name, each) else self.form(each, (*path, name))
         return formed

@@ -26,7 +26,7 @@ def messages_of_items(items: Sequence[PartedItem], observed_ms: Sequence[int] = 
 
 
 def batches_of_items(items: Iterable[PartedItem]) -> Iterator[list[PartedItem]]:
-    """Yield as many items at a time as a turn has room for."""
+    """Yield as many items at a time as a turn may have."""
     batch: list[PartedItem] = []
     size = 0
     for item in items:

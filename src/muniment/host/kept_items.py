@@ -42,7 +42,7 @@ EXPIRY = "host.langgraph.expires"
 Address = tuple[tuple[str, ...], str]
 
 
-class NewValue(msgspec.Struct, frozen=True, kw_only=True):
+class ValueToKeep(msgspec.Struct, frozen=True, kw_only=True):
     """A value that a key is to have. `index` and `vectors` say what a search by meaning compares; times are in ms."""
 
     namespace: tuple[str, ...]
@@ -162,7 +162,7 @@ class KeptItems:
 
     # --- writing ------------------------------------------------------------------------------------------------------
 
-    def write(self, values: Sequence[NewValue]) -> None:
+    def write(self, values: Sequence[ValueToKeep]) -> None:
         """Append values; returns when they are durable. They come in one atomic step, if there are not very many."""
         for batch in _batches(values):
             left = list(batch)
@@ -179,7 +179,7 @@ class KeptItems:
             else:
                 raise TurnConflict(at="turn")
 
-    def _turn(self, value: NewValue) -> Turn:
+    def _turn(self, value: ValueToKeep) -> Turn:
         place, name = self.place(value.namespace), escaped_name(value.key)
         with self._lock:
             number = self._free[place.conversation, name]
@@ -231,9 +231,9 @@ class KeptItems:
         self.runtime.transcripts.annotate(item.place, [expiry])
 
 
-def _batches(values: Sequence[NewValue]) -> Iterator[list[NewValue]]:
+def _batches(values: Sequence[ValueToKeep]) -> Iterator[list[ValueToKeep]]:
     """Yield values in groups that one request takes."""
-    batch: list[NewValue] = []
+    batch: list[ValueToKeep] = []
     size = 0
     for value in values:
         more = len(value.text) + sum(map(len, value.vectors or ()))

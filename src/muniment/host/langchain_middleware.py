@@ -48,8 +48,8 @@ NameOf = Callable[[GraphRuntime[Any]], str | None]
 class EvidenceState(AgentState[Any]):
     """What a run said so far, and ended runs that the store could not take."""
 
-    evidence_run: NotRequired[Annotated[Messages, PrivateStateAttr]]  # type: ignore[valid-type]
-    evidence_unsettled: NotRequired[Annotated[list[Messages], PrivateStateAttr]]  # type: ignore[valid-type]
+    evidence_run: NotRequired[Annotated[Messages, PrivateStateAttr]]  # type: ignore[valid-type] # untyped here
+    evidence_unsettled: NotRequired[Annotated[list[Messages], PrivateStateAttr]]  # type: ignore[valid-type] # the same
 
 
 def thread_of(runtime: GraphRuntime[Any]) -> str | None:

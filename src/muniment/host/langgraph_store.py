@@ -49,7 +49,7 @@ from langgraph.store.base import (
 from muniment.errors import CursorStale, InvalidInput
 from muniment.host.adapted_store import AdaptedStore, StoreGiven
 from muniment.host.item_matching import begins_with, check_filter, ends_with, has_values
-from muniment.host.kept_items import Address, KeptItem, KeptItems, NewValue
+from muniment.host.kept_items import Address, KeptItem, KeptItems, ValueToKeep
 from muniment.host.off_loop import off_loop
 from muniment.kernel.sources import Clock, SystemClock
 from muniment.operations.transcripts.hits import SearchScope
@@ -184,16 +184,16 @@ class MunimentStore(BaseStore):
             self._delete(address, "deleted")
         return results
 
-    def _new_values(self, ops: list[PutOp]) -> Generator[TextsToEmbed, Vectors, list[NewValue]]:
+    def _new_values(self, ops: list[PutOp]) -> Generator[TextsToEmbed, Vectors, list[ValueToKeep]]:
         embeds = self.embeddings is not None
         texts = [self._texts(op.value, op.index) if embeds and op.index is not False else [] for op in ops]
         vectors = yield from _vectors_of(texts)
         return [self._new_value(op, made) for op, made in zip(ops, vectors, strict=True)]
 
-    def _new_value(self, op: PutOp, vectors: list[bytes]) -> NewValue:
+    def _new_value(self, op: PutOp, vectors: list[bytes]) -> ValueToKeep:
         namespace = tuple(op.namespace)
         ttl_ms = None if op.ttl is None else round(op.ttl * MINUTE_MS)
-        return NewValue(
+        return ValueToKeep(
             namespace=namespace,
             key=op.key,
             text=msgspec.json.encode(op.value).decode(),

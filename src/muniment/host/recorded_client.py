@@ -13,7 +13,6 @@ Asynchronous clients commit in a worker thread. A commit that has begun is compl
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextvars import ContextVar
@@ -23,6 +22,7 @@ import msgspec
 
 from muniment.host.event_lines import EventLines
 from muniment.host.exchange_recorder import Exchange, ExchangeRecorder, FailurePolicy, RecordedCounts
+from muniment.host.off_loop import off_loop
 
 OK = 200
 Json = dict[str, Any]
@@ -98,7 +98,7 @@ class StreamedAnswer:
         self._tap, self._endpoint, self._request = tap, endpoint, request
         self._lines, self._stream = EventLines(), endpoint.stream() if is_events else None
         self._whole: list[bytes] = []
-        self._done = False
+        self._done = self._left = False  # a decoder may have the end mark when the connection is closed
 
     def arrives(self, chunk: bytes) -> Callable[[], None] | None:
         """Take a chunk; return what commits the answer when the chunk completes it."""
@@ -121,10 +121,15 @@ class StreamedAnswer:
         self._done = True
         return lambda: self._tap.commit(Arrived(self._endpoint, self._request, b"".join(self._whole)))
 
+    def closed(self) -> None:
+        """Note that the connection is closed: that ends a stream of events, and of a whole answer, only the bytes."""
+        if self._stream is not None:
+            self.left()
+
     def left(self) -> None:
         """Note that nobody reads on."""
-        if not self._done:
-            self._done = True
+        if not self._done and not self._left:
+            self._left = True
             self._tap.recorder.unfinished()
 
 
@@ -176,7 +181,7 @@ def _async_request(kind: Any, tap: AnswerTap) -> Callable[..., Any]:
         finally:
             _arrived.reset(token)
         for whole in arrived[-1:]:
-            await asyncio.to_thread(tap.commit, whole)
+            await off_loop(tap.commit, whole)
         return answer
 
     return request
@@ -189,6 +194,7 @@ def _sync_send(kind: Any, tap: AnswerTap) -> Callable[..., Any]:
         if endpoint is not None and stream:
             answer = StreamedAnswer(tap, endpoint, request.read(), response)
             response.iter_bytes = _passed_on(response.iter_bytes, answer)
+            response.close = _closed(response.close, answer)
         elif endpoint is not None:
             _note(Arrived(endpoint, request.read(), response.content))
         return response
@@ -203,6 +209,7 @@ def _async_send(kind: Any, tap: AnswerTap) -> Callable[..., Any]:
         if endpoint is not None and stream:
             answer = StreamedAnswer(tap, endpoint, await request.aread(), response)
             response.aiter_bytes = _passed_on_async(response.aiter_bytes, answer)
+            response.aclose = _closed(response.aclose, answer)
         elif endpoint is not None:
             _note(Arrived(endpoint, await request.aread(), response.content))
         return response
@@ -214,6 +221,14 @@ def _note(arrived: Arrived) -> None:
     under_way = _arrived.get()
     assert under_way is not None, "`request` is what sends"
     under_way.append(arrived)
+
+
+def _closed(close: Callable[[], Any], answer: StreamedAnswer) -> Callable[[], Any]:
+    def close_and_note() -> Any:
+        answer.closed()
+        return close()
+
+    return close_and_note
 
 
 def _passed_on(read: Callable[..., Iterator[bytes]], answer: StreamedAnswer) -> Callable[..., Iterator[bytes]]:
@@ -241,11 +256,11 @@ def _passed_on_async(
             async for chunk in read(chunk_size):
                 commit = answer.arrives(chunk)
                 if commit is not None:
-                    await asyncio.to_thread(commit)
+                    await off_loop(commit)
                 yield chunk
             commit = answer.ends()
             if commit is not None:
-                await asyncio.to_thread(commit)
+                await off_loop(commit)
         finally:
             answer.left()
 

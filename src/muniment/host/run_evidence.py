@@ -90,7 +90,7 @@ class RunEvidence:
             with self._counting:
                 self._failures += 1
             # what others raise may quote the run
-            log.error("The run goes on without a %s: %s", doing, known or type(error).__name__)  # noqa: TRY400
+            log.error("The run goes on without a %s: %s", doing, known or type(error).__name__)  # noqa: TRY400 - no traceback
             return later if known and known.kind is Kind.UNAVAILABLE else refused
 
 

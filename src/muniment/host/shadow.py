@@ -1,6 +1,6 @@
 """Shadow mode: an adapter writes to the store that a host has and to ours, reads from the host's, and compares.
 
-    session = MunimentSession("talk", runtime, subject="ada", shadow_of=SQLiteSession("talk"))
+    session = shadowed(MunimentSession("talk", runtime, subject="ada"), shadow_of=SQLiteSession("talk"))
     ...
     session.shadow.report()  # what the old store has and ours does not, the reverse, and what differs
 
@@ -10,10 +10,8 @@
 3. Nothing of ours reaches the host: a failure is a line of the report and of the log, and so is an asynchronous call
    that takes longer than `OURS_SECONDS_MAX`.
 
-An adapter names its calls in a table, once, and becomes a shadow in one line of its constructor:
-
-    if shadow_of is not None:
-        shadow(self, shadow_of, CALLS)
+Which calls there are is a table for each kind of store (`shadow_calls`, where `shadowed` is too). An adapter that takes
+`shadow_of` itself calls `shadow(self, shadow_of, CALLS)` at the end of its constructor.
 
 What a call does to two stores that differ in something that does not count (an id, a time) is said in its row.
 """

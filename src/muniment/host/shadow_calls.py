@@ -1,11 +1,16 @@
-"""Which calls of a framework's store write and which read: the tables of `shadow`, one for each kind of store.
+"""Shadow mode of the adapters: which calls of a framework's store write and which read, in a table for each kind.
+
+    session = shadowed(MunimentSession("talk", runtime, subject="ada"), shadow_of=SQLiteSession("talk"))
+    ...
+    session.shadow.report()
 
 | store | what does not count as a difference |
 |---|---|
 | session of the OpenAI Agents SDK | nothing |
 | chat history of LangChain | nothing |
 | saver of LangGraph | the order of writes of one checkpoint |
-| store of LangGraph | times, and scores of a search |
+| store of LangGraph | times, the order of what a search found, and scores |
+| session service of Google ADK | when a session was updated last; both have the session id that the old one makes |
 
 A saver of LangGraph numbers the versions of its channels by itself, so the old one does it for both.
 """
@@ -13,9 +18,10 @@ A saver of LangGraph numbers the versions of its channels by itself, so the old 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
-from muniment.host.shadow import OLD_ALONE, READ, WRITE, ShadowedCall, copied, plain, unchanged
+from muniment.errors import InvalidInput
+from muniment.host.shadow import OLD_ALONE, READ, WRITE, Arguments, ShadowedCall, copied, plain, shadow, unchanged
 
 COPIED_WRITE = ShadowedCall(writes=True, prepared=copied)
 
@@ -60,15 +66,64 @@ SAVER_CALLS: Mapping[str, ShadowedCall] = {
 }
 
 
-def _items(results: Any) -> Any:
-    """Return what a store found, without times and scores."""
-    if isinstance(results, list):
-        return [_items(one) for one in results]
-    if hasattr(results, "namespace"):
-        return {"namespace": list(results.namespace), "key": results.key, "value": plain(results.value)}
-    return results
+def _results(results: Any) -> Any:
+    """Return what a batch of a store found, without times, order and scores."""
+    return [sorted(map(_item, found), key=repr) if isinstance(found, list) else _item(found) for found in results]
+
+
+def _item(found: Any) -> Any:
+    if hasattr(found, "namespace"):
+        return {"namespace": list(found.namespace), "key": found.key, "value": plain(found.value)}
+    return found
 
 
 # one batch reads and writes
-_BATCH = ShadowedCall(writes=True, seen=_items, prepared=copied)
+_BATCH = ShadowedCall(writes=True, seen=_results, prepared=copied)
 STORE_CALLS: Mapping[str, ShadowedCall] = {"batch": _BATCH, "abatch": _BATCH}
+
+
+def _session(found: Any) -> Any:
+    """Return a session, or a list of them, without the time of its last update."""
+    if found is None:
+        return None
+    if hasattr(found, "sessions"):
+        return sorted(map(_session, found.sessions), key=lambda session: str(session["id"]))
+    return {name: value for name, value in plain(found).items() if name != "last_update_time"}
+
+
+def _with_session_id(given: Arguments, made: Any) -> Arguments:
+    """Let ours have the id that the old service made."""
+    return Arguments(given.args, {**given.named, "session_id": made.id})
+
+
+SESSION_SERVICE_CALLS: Mapping[str, ShadowedCall] = {
+    "create_session": ShadowedCall(writes=True, seen=_session, prepared=copied, completed=_with_session_id),
+    "get_session": ShadowedCall(seen=_session),
+    "list_sessions": ShadowedCall(seen=_session),
+    "delete_session": WRITE,
+    "append_event": COPIED_WRITE,
+}
+
+# what only stores of a kind can do -> the calls of that kind
+KINDS: Mapping[str, Mapping[str, ShadowedCall]] = {
+    "get_items": SESSION_CALLS,
+    "get_tuple": SAVER_CALLS,
+    "abatch": STORE_CALLS,
+    "append_event": SESSION_SERVICE_CALLS,
+    "add_messages": CHAT_HISTORY_CALLS,
+}
+
+A = TypeVar("A")
+
+
+def shadowed(adapter: A, *, shadow_of: Any) -> A:
+    """Make an adapter the shadow of the store that a host has, and return it: `shadow` says what that means.
+
+    It stays of its class and reports at `shadow`. Closing it closes nothing of the old store. Raises `request.invalid`
+    for what is no store of a kind that is known, or when the two are of different kinds.
+    """
+    for method, calls in KINDS.items():
+        if hasattr(adapter, method) and hasattr(shadow_of, method):
+            shadow(adapter, shadow_of, calls)
+            return adapter
+    raise InvalidInput(at="shadow_of", problem="wrong_type", choices=[*KINDS])

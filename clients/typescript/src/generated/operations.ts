@@ -642,18 +642,19 @@ export class MemoryGroup {
   }
 
   /**
-   * Import memory that is kept as Markdown: a journal of a store, or the notes of other programs.
+   * Import memory: a journal of a store, Markdown notes of other programs, or an export of mem0 (`.json`).
    *
    * Entries of lists and paragraphs are statements. Headings say of which kind, and with dates when; `USER.md` is
    * about the subject, a file of a day is a diary. They are judged as in `memory.remember`, with the source type
    * `imported`, medium confidence, and the requester vouching for them. An entry of a journal is the item of its id;
    * if somebody changed its words, a newer statement. A repeat adds nothing, and what was forgotten of a file does
-   * not come back from it. The report says what became of each file, with the lines that are no statements or were
-   * refused. No link in a folder is followed; a file may have 1 MiB.
+   * not come back from it. A file `.json` is what `get_all` of mem0 returns, a statement for each memory; where it
+   * has several users, those of the subject alone. The report says what became of each file, with the lines that are
+   * no statements or were refused. No link in a folder is followed; a file may have 1 MiB.
    *
    * Needs the right to administer as well, because a path can name any file of the machine. Raises
    * `request.invalid`, `access.denied`.
-   * @param upload Folders with MEMORY.md, USER.md, memory/*.md, or such files.
+   * @param upload Folders with MEMORY.md, USER.md, memory/*.md, such files, or JSON of mem0.
    */
   import(upload: Upload, request: MemoryImportParameters, options?: CallOptions): Promise<MemoryImport> {
     return this.#caller.call({ path: "/v1/memory/import", keyed: true, text: ["subject", "requester", "run"] }, request, options, upload);
@@ -1141,8 +1142,10 @@ export class EvidenceGroup {
    * Shows every view that the access includes, with what it withholds and why. With the view `raw_owner` or
    * `operator_audit` it also lists what happened to the turn (by whom, when, why), exports, backups, reveals and
    * recorded reads that reached it, and the contexts and memory items that it fed; otherwise these parts are absent
-   * and named in `left_out`. Id, then message id, then position is tried. Raises `transcript.unknown_place`,
-   * `transcript.unknown_conversation`, and `request.invalid` where several conversations have such a turn.
+   * and named in `left_out`. So they are for a caller that is kept to a subject or channels, because exports,
+   * backups and items tell of turns of others. Id, then message id, then position is tried. Raises
+   * `transcript.unknown_place`, `transcript.unknown_conversation`, and `request.invalid` where several conversations
+   * have such a turn.
    */
   explain(request: ExplainTurnRequest, options?: CallOptions): Promise<Explanation> {
     return this.#caller.call({ path: "/v1/evidence/explain", keyed: false }, request, options);
@@ -1155,7 +1158,10 @@ export class EvidenceGroup {
    * order, heads and names of conversations; content against erasures; holds, redactions, attributes and derived
    * references against what they name; and for a space the tree, the checkpoints, the pin, and the projections in
    * memory. Counts attributes and erasures. Changes nothing, appends nothing, reads no other database, and works
-   * where a space is open for inspection only. A finding holds no content. Raises `transcript.unknown_conversation`.
+   * where a space is open for inspection only. A finding holds no content. A caller that is kept to channels may
+   * inspect a conversation of these; one that is kept to a subject inspects nothing, because the checks of a
+   * conversation, its order and its heads, count the turns of all. Raises `transcript.unknown_conversation` and
+   * `access.denied`.
    */
   inspect(request: InspectRequest = {}, options?: CallOptions): Promise<InspectionReport> {
     return this.#caller.call({ path: "/v1/evidence/inspect", keyed: false }, request, options);
@@ -1324,8 +1330,9 @@ export class SpacesGroup {
    *
    * Reads messages in OpenTelemetry parts (`otel`), OpenAI chats (`openai`), the exports of ChatGPT (`chatgpt`) and
    * Claude (`claude`), logged requests to the Messages API of Anthropic (`anthropic`) and messages of LangChain
-   * (`langchain`), as JSON Lines or a JSON document, plain or gzip. Of a folder every file is read, except hidden
-   * ones; of a zip archive that has `conversations.json`, this alone. The report says what became of each file.
+   * (`langchain`), as JSON Lines or a JSON document, plain or gzip; and the SQLite database of sessions of the
+   * OpenAI Agents SDK (`agents`), also while it is written. Of a folder every file is read, except hidden ones; of a
+   * zip archive that has `conversations.json`, this alone. The report says what became of each file.
    *
    * Groups messages into turns (a turn starts at a user message). The id of a turn is its number in the
    * conversation, so that a repeat adds nothing, also after an interruption, and a file that grew adds what is new.
@@ -1338,7 +1345,7 @@ export class SpacesGroup {
    * Needs the right to administer as well, because a path can name any file of the machine. Raises
    * `file.unavailable` for one file that cannot be read, `request.invalid` for one without any known format, and
    * `request.limit_exceeded` for more than 10,000 files.
-   * @param upload Files and folders, or - for standard input. JSON Lines or JSON; plain, gzip, zip.
+   * @param upload Files and folders, or - for standard input. JSON Lines, JSON or SQLite; plain, gzip, zip.
    */
   import(upload: Upload, request: SpacesImportParameters = {}, options?: CallOptions): Promise<ImportReport> {
     return this.#caller.call({ path: "/v1/spaces/import", keyed: true, text: ["format", "channel", "subject"] }, request, options, upload);

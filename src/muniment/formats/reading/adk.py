@@ -54,10 +54,10 @@ SELECT rowid, event_data FROM events WHERE app_name = ? AND user_id = ? AND sess
 """
 APP_STATES = f"""
 SELECT rowid, app_name, NULL, state, {SECONDS.format("update_time")} FROM app_states ORDER BY app_name
-"""  # noqa: S608
+"""  # noqa: S608 - no value is put in
 USER_STATES = f"""
 SELECT rowid, app_name, user_id, state, {SECONDS.format("update_time")} FROM user_states ORDER BY app_name, user_id
-"""  # noqa: S608
+"""  # noqa: S608 - no value is put in
 
 
 class AdkTurn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -71,6 +71,9 @@ class NoteFlaw(StrEnum):
     TOO_MANY = "too_many"
     TOO_LARGE = "too_large"
     NOT_UTF8 = "not_utf8"
+    NOT_MEMORIES = "not_memories"
+    NO_MEMORY = "no_memory"
+    OTHER_USER = "other_user"
 
 
 class FlawedNote(Struct, frozen=True, kw_only=True):
@@ -260,7 +263,7 @@ class _Reading:
             return
         split = next((found for each in _TOPICS if (found := each.fullmatch(text)) is not None), None)
         topic, said = (text, text) if split is None else (split[1].strip(), split[2].strip())
-        topic = _shortened(topic)
+        topic = shortened_topic(topic)
         kind = self._kind_of(is_task=task is not None)
         context = [name for _, name, _ in self._headings if name] + [name for _, name in self._above]
         whole = " / ".join([*([self._date] if kind is ItemKind.DIARY and self._date else []), *context, topic])
@@ -301,7 +304,7 @@ def _why_not(line: str) -> NoteFlaw | None:
     return next((why for sign, why in begins.items() if start.startswith(sign)), None)
 
 
-def _shortened(text: str) -> str:
+def shortened_topic(text: str) -> str:
     """Return the beginning of a text, up to the end of a word where there is one."""
     line = " ".join(text.split())
     if len(line) <= TOPIC_CHARS_MAX:

@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from muniment.declaration.operation import (
+    CHANNELS,
     SUBJECT_AND_CHANNELS,
     TEXT_FILE,
     Document,
@@ -196,7 +197,7 @@ class Evidence(Group):
         """
         return list_links(self._session, memory, conversation, turn, limit, cursor)
 
-    @operation(Effect.READ, family=Family.REPLAY, request="ExplainTurnRequest")
+    @operation(Effect.READ, family=Family.REPLAY, request="ExplainTurnRequest", heeds=SUBJECT_AND_CHANNELS)
     def explain(
         self,
         turn: Annotated[str, Meta(description="Id of the turn or of a message of it, or its position in the log.")],
@@ -212,12 +213,14 @@ class Evidence(Group):
         Shows every view that the access includes, with what it withholds and why. With the view `raw_owner` or
         `operator_audit` it also lists what happened to the turn (by whom, when, why), exports, backups, reveals and
         recorded reads that reached it, and the contexts and memory items that it fed; otherwise these parts are absent
-        and named in `left_out`. Id, then message id, then position is tried. Raises `transcript.unknown_place`,
-        `transcript.unknown_conversation`, and `request.invalid` where several conversations have such a turn.
+        and named in `left_out`. So they are for a caller that is kept to a subject or channels, because exports,
+        backups and items tell of turns of others. Id, then message id, then position is tried. Raises
+        `transcript.unknown_place`, `transcript.unknown_conversation`, and `request.invalid` where several conversations
+        have such a turn.
         """
         return explain(self._session, turn, conversation, channel)
 
-    @operation(Effect.READ, family=Family.VALIDATION, inspecting=True)
+    @operation(Effect.READ, family=Family.VALIDATION, heeds=CHANNELS, inspecting=True)
     def inspect(
         self,
         conversation: OnlyConversation = None,
@@ -229,6 +232,9 @@ class Evidence(Group):
         order, heads and names of conversations; content against erasures; holds, redactions, attributes and derived
         references against what they name; and for a space the tree, the checkpoints, the pin, and the projections in
         memory. Counts attributes and erasures. Changes nothing, appends nothing, reads no other database, and works
-        where a space is open for inspection only. A finding holds no content. Raises `transcript.unknown_conversation`.
+        where a space is open for inspection only. A finding holds no content. A caller that is kept to channels may
+        inspect a conversation of these; one that is kept to a subject inspects nothing, because the checks of a
+        conversation, its order and its heads, count the turns of all. Raises `transcript.unknown_conversation` and
+        `access.denied`.
         """
         return inspect(self._session, conversation, limit)

@@ -3,6 +3,10 @@
 What each view that the caller may use shows and withholds; what happened to it, who received it and what it fed, for
 callers who may see structure (`SEE_LINKS`); and its proof. Nothing is shown that no other operation shows: a view that
 the access lacks is absent, and so is the audit without the right to it. Appends nothing, and signs nothing.
+
+Whoever is kept to a subject or channels gets the views and the proof of a turn that they see. The audit is left out:
+an export or a backup that reached the turn says what else it had, and an item may rest on turns of others. So are size
+and root of the checkpoint, which tell how much others do.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from muniment.declaration.session import Session
 from muniment.errors import AccessDenied
@@ -80,11 +85,14 @@ def explain(session: Session, turn: str, conversation: ConversationId | None, ch
     named.check()
     pinned = space.notary.pinned()  # before the snapshot that is compared with it (`ledger.attest`)
     with space.ledger.reader() as reader:
-        found = find_turn(space, reader, named)
+        found = find_turn(session.seen, reader, named)
         record = found.conversation.at(found.sequence).record
         shown = [_shown(session, found, view) for view in views]
-        trail = TurnTrail(space, found, shown_planes(views)) if not SEE_LINKS.isdisjoint(views) else None
+        is_audited = not SEE_LINKS.isdisjoint(views) and not session.access.bounds
+        trail = TurnTrail(space, found, shown_planes(views)) if is_audited else None
         proof = proof_of(space, reader, found.row, pinned)
+    if session.access.bounds:
+        proof = replace(proof, checkpoint_size=None, checkpoint_root=None)
     parts = AUDIT_PARTS if trail is None else []
     lists = {} if trail is None else {name: getattr(trail, name) for name in AUDIT_PARTS}
     return Explanation(

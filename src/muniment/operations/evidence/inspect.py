@@ -62,10 +62,14 @@ class InspectionReport(JudgedReport, Struct, frozen=True, kw_only=True, omit_def
 def inspect(session: Session, key: ConversationKey | None, limit: int) -> InspectionReport:
     """Inspect the space, or one conversation of it."""
     space = session.inspected
-    if key is not None:
+    if key is None:
+        session.access.require_whole()
+    else:
         check_key(key)
         if key.space not in {None, space.name}:
             raise ForeignSpace(at="space")
+        if not session.access.shows_channel(key.channel):
+            raise UnknownConversation(at="conversation")
     limit, budget = limit_of_query(limit, space.limits.report_items_max), session.budget()
     listed_max = limit if budget.inspection_findings is None else min(limit, budget.inspection_findings)
     findings = Findings(listed_max)

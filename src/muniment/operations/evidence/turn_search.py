@@ -1,4 +1,7 @@
-"""Finding the one turn that is meant: by its id, by the id of a message, or by its position in the log."""
+"""Finding the one turn that is meant: by its id, by the id of a message, or by its position in the log.
+
+Only what the caller sees is looked at, so a turn of somebody else is neither found nor in the way of another one.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from muniment.errors import InvalidInput, UnknownConversation, UnknownPlace
 from muniment.events.identity import Channel, ConversationId, ConversationKey, TurnId, check_name
 from muniment.log.port import Reader, SealedRow
 from muniment.projections.conversation import Conversation
+from muniment.space.seen_part import SeenPart
 from muniment.space.space import Space
 
 
@@ -44,9 +48,9 @@ class TurnNames(NamedTuple):
         return self.conversation in {None, key.conversation} and self.channel in {None, key.channel}
 
 
-def find_turn(space: Space, reader: Reader, named: TurnNames) -> FoundTurn:
+def find_turn(seen: SeenPart, reader: Reader, named: TurnNames) -> FoundTurn:
     """Return the turn that is meant; tries the id of a turn, then that of a message, then a position."""
-    candidates = list(_conversations(space, reader, named))
+    candidates = list(_conversations(seen, reader, named))
     if not candidates and named.conversation is not None:
         raise UnknownConversation(at="conversation")
     turn, _, number = named.text.rpartition("#")
@@ -59,15 +63,18 @@ def find_turn(space: Space, reader: Reader, named: TurnNames) -> FoundTurn:
             raise InvalidInput(at="turn", problem=problem, found=len(found))
         if found:
             return found[0]
-    return _at_position(space, reader, named)
+    return _at_position(seen, reader, named)
 
 
-def _conversations(space: Space, reader: Reader, named: TurnNames) -> Iterator[Conversation]:
+def _conversations(seen: SeenPart, reader: Reader, named: TurnNames) -> Iterator[Conversation]:
     """Yield the conversations that may be meant, those that can be found by name."""
+    space = seen.space
     for row in space.transcript.conversations(reader):
         key = _key_of(space, row)
         if named.admits(key) and space.transcript.is_current(reader, row):
-            yield Conversation(space.transcript, reader, key, row.stream)
+            found = seen.find(reader, key)
+            if found is not None:
+                yield found
 
 
 def _turn(conversation: Conversation, text: str, message: str | None) -> FoundTurn | None:
@@ -82,7 +89,8 @@ def _turn(conversation: Conversation, text: str, message: str | None) -> FoundTu
     return found if message.isascii() and message.isdecimal() and int(message) < count else None
 
 
-def _at_position(space: Space, reader: Reader, named: TurnNames) -> FoundTurn:
+def _at_position(seen: SeenPart, reader: Reader, named: TurnNames) -> FoundTurn:
+    space = seen.space
     is_number = named.text.isascii() and named.text.isdecimal() and len(named.text) <= POSITION_DIGITS_MAX
     row = reader.sealed(int(named.text)) if is_number else None
     if row is None or row.turn_seq is None:
@@ -90,8 +98,14 @@ def _at_position(space: Space, reader: Reader, named: TurnNames) -> FoundTurn:
     opening = reader.sealed(row.stream)
     if opening is None or not named.admits(key := _key_of(space, opening)):
         raise UnknownPlace(at="turn")
+    conversation = Conversation(space.transcript, reader, key, row.stream)
+    if seen.access.bounds:
+        shown = seen.find(reader, key)
+        if shown is None or shown.stream != row.stream or row.turn_seq not in shown.sequences:
+            raise UnknownPlace(at="turn")
+        conversation = shown
     space.ledger.open(row)  # proves that it is this turn
-    return FoundTurn(Conversation(space.transcript, reader, key, row.stream), row)
+    return FoundTurn(conversation, row)
 
 
 POSITION_DIGITS_MAX = 15

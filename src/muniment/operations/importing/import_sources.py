@@ -16,7 +16,7 @@ from typing import BinaryIO
 from muniment.declaration.session import Session
 from muniment.errors import FileUnavailable, InvalidInput
 from muniment.events.identity import Channel, SubjectId
-from muniment.formats.reading.databases import DatabaseForm, DatabaseItems, is_database
+from muniment.formats.reading.databases import DatabaseItems, is_database
 from muniment.formats.reading.import_format import DATABASES, Format
 from muniment.formats.reading.items import Items
 from muniment.formats.reading.source_files import SourceFile, source_files
@@ -73,10 +73,7 @@ def _items(stream: io.BufferedReader, counts: FileCounts) -> Items | DatabaseIte
     """Return the items of a file. Its tables say which format a database is in; one in none of them is refused."""
     if not is_database(stream):
         return Items(stream)
-    asked = counts.format
-    forms: dict[str, DatabaseForm] = {
-        str(name): form for name, form in DATABASES.items() if asked in {name, Format.AUTO}
-    }
+    forms = {str(name): form for name, form in DATABASES.items() if counts.format in {Format.AUTO, name}}
     items = DatabaseItems(stream, forms)
     if items.found is None:
         counts.refuse_whole(UNKNOWN_FORMAT)

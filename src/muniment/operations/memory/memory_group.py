@@ -221,20 +221,23 @@ class MemoryGroup(Group):
     )
     def import_(
         self,
-        file: Annotated[Uploads, Meta(description="Folders with MEMORY.md, USER.md, memory/*.md, or such files.")],
+        file: Annotated[
+            Uploads, Meta(description="Folders with MEMORY.md, USER.md, memory/*.md, such files, or JSON of mem0.")
+        ],
         subject: Annotated[SubjectId, Meta(description="Subject that the statements are about.")],
         requester: Requester,
         run: Annotated[str | None, Meta(description="Name of the run; recorded.")] = None,
         dry_run: DryRun = False,
     ) -> MemoryImport:
-        """Import memory that is kept as Markdown: a journal of a store, or the notes of other programs.
+        """Import memory: a journal of a store, Markdown notes of other programs, or an export of mem0 (`.json`).
 
         Entries of lists and paragraphs are statements. Headings say of which kind, and with dates when; `USER.md` is
         about the subject, a file of a day is a diary. They are judged as in `memory.remember`, with the source type
         `imported`, medium confidence, and the requester vouching for them. An entry of a journal is the item of its id;
         if somebody changed its words, a newer statement. A repeat adds nothing, and what was forgotten of a file does
-        not come back from it. The report says what became of each file, with the lines that are no statements or were
-        refused. No link in a folder is followed; a file may have 1 MiB.
+        not come back from it. A file `.json` is what `get_all` of mem0 returns, a statement for each memory; where it
+        has several users, those of the subject alone. The report says what became of each file, with the lines that are
+        no statements or were refused. No link in a folder is followed; a file may have 1 MiB.
 
         Needs the right to administer as well, because a path can name any file of the machine. Raises
         `request.invalid`, `access.denied`.

@@ -1,4 +1,4 @@
-"""Import memory that is kept as Markdown: statements become candidates, and are judged as any others are.
+"""Import memory that is kept as Markdown or exported by mem0: statements are candidates, judged as any others are.
 
 The requester vouches for them, and the file is what they rest on: what was forgotten of a file does not come back from
 it. An entry of a journal of ours is the item of its id. Where that is there already, nothing happens; where somebody
@@ -17,8 +17,9 @@ from msgspec import Struct
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.identity import SubjectId, check_given
+from muniment.formats.reading.mem0_memories import noted
 from muniment.formats.reading.memory_folders import MemoryFile, memory_files
-from muniment.formats.reading.memory_notes import NotedStatement, memory_notes
+from muniment.formats.reading.memory_notes import NotedStatement
 from muniment.memory.candidate import Candidate
 from muniment.memory.merging import MergeReason
 from muniment.operations.memory.candidate_checks import check_candidate
@@ -67,7 +68,7 @@ def import_notes(session: Session, given: Sequence[BinaryIO | Path], asked: Note
 def _imported(session: Session, file: MemoryFile, asked: NotesImport) -> ImportedNotes:
     if file.content is None:
         return ImportedNotes(name=file.name, unread=file.reason)
-    notes = memory_notes(file.name, file.content)
+    notes = noted(file.name, file.content, asked.subject)
     if any(flaw.line == 0 for flaw in notes.flaws):
         return ImportedNotes(name=file.name, unread=notes.flaws[0].reason)
     counts: Counter[str] = Counter()

@@ -1,7 +1,7 @@
 """The foreign routes as the OpenAPI document says them: a pure function of their tables and of the operations.
 
 A member has the schema of what it is called here, and an object no members but those that its table names. Where two
-foreign names mean one member of ours, neither is required: a schema cannot say that one of them is.
+foreign names mean one member of ours that is required, one of them is.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ def gateway_paths(operations: Iterable[Operation]) -> OtherPaths:
         for path, method in dict.fromkeys((alias.path, alias.method) for alias in ALIASES):
             aliases = [alias for alias in ALIASES if (alias.path, alias.method) == (path, method)]
             found.setdefault(path, {})[method.lower()] = _route(aliases, means, components)
+        for path in (each for each in found if each.endswith(PLACE)):
+            _link(found[path])
         return found
 
     return OtherPaths(tags={TAG: ABOUT}, shapes=shapes, paths=paths)
@@ -91,9 +93,19 @@ _PLACE: Schema = {
     "name": "id",
     "in": "path",
     "required": True,
-    "description": "Id of the registry.",
+    "description": "Id of the registry, which the body need not repeat.",
     "schema": {"type": "string", "minLength": 1},
 }
+
+
+def _link(methods: dict[str, Any]) -> None:
+    """Say of each method of one thing which others mean the same thing, so that a program can go on with it."""
+    for method, described in methods.items():
+        described["responses"]["200"]["links"] = {
+            other: {"operationId": methods[other]["operationId"], "parameters": {"id": "$request.path.id"}}
+            for other in methods
+            if other != method
+        }
 
 
 def _body(alias: Alias, operation: Operation, components: Components) -> Schema:
@@ -123,12 +135,11 @@ def _object(members: Members, ours: Schema, components: Components) -> Schema:
         targets.setdefault(own, []).append(name)
     properties |= {name: {"description": "Means nothing here."} for name in sorted(members.ignored)}
     left_to_us = {*members.fixed, *OF_CALLER, *(ours["properties"] if members.is_open else ())}
-    required = [
-        names[0] for own, names in targets.items() if own in ours.get("required", ()) and own not in left_to_us
-        if len(names) == 1
-    ]  # fmt: skip
+    needed = [names for own, names in targets.items() if own in ours.get("required", ()) and own not in left_to_us]
     schema = {"type": "object", "properties": properties, "additionalProperties": False}
-    return {**schema, "required": required} if required else schema
+    required = [names[0] for names in needed if len(names) == 1]
+    either = [{"anyOf": [{"required": [name]} for name in names]} for names in needed if len(names) > 1]
+    return {**schema, **({"required": required} if required else {}), **({"allOf": either} if either else {})}
 
 
 def _inside(members: Members, schema: Schema, components: Components) -> Schema:
