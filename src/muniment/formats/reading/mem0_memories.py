@@ -62,7 +62,7 @@ def _unread(why: NoteFlaw) -> MemoryNotes:
 def _of_memories(memories: list[Any], subject: str) -> MemoryNotes:
     users = {each["user_id"] for each in memories if isinstance(each, dict) and isinstance(each.get("user_id"), str)}
     found = MemoryNotes([], [])
-    topics = _Topics()
+    topics = _TopicsOfTexts()
     for number, each in enumerate(memories, start=1):
         text = None if not isinstance(each, dict) else _text(each)
         if text is None:
@@ -86,7 +86,7 @@ def _of_memories(memories: list[Any], subject: str) -> MemoryNotes:
     return found
 
 
-class _Topics:
+class _TopicsOfTexts:
     """Gives texts their topics: equal texts of a kind have one, different texts never."""
 
     def __init__(self) -> None:
