@@ -13,7 +13,7 @@ from google.adk.runners import Runner
 from google.genai.types import Content, Part
 
 import muniment
-from muniment.host.adk_sessions import MunimentSessionService
+from muniment.host.adk_sessions import MunimentSessions
 
 
 class Scripted(BaseLlm):
@@ -26,7 +26,7 @@ class Scripted(BaseLlm):
         yield LlmResponse(content=Content(role="model", parts=[Part(text=self.lines.pop(0))]))
 
 
-async def talk(sessions: MunimentSessionService) -> None:
+async def talk(sessions: MunimentSessions) -> None:
     """Ask twice, read the session back, and delete it."""
     who = {"app_name": "shop", "user_id": "ada", "session_id": "parcel-7"}
     model = Scripted(model="scripted", lines=["At the depot in Lyon.", "Tomorrow, before noon."])
@@ -45,4 +45,4 @@ async def talk(sessions: MunimentSessionService) -> None:
 
 logging.getLogger("google_adk").setLevel(logging.ERROR)  # a script counts no tokens
 with muniment.open("memory:") as runtime:
-    asyncio.run(talk(MunimentSessionService(runtime)))
+    asyncio.run(talk(MunimentSessions(runtime)))

@@ -16,17 +16,17 @@ EXEMPT: dict[tuple[str, str], str] = {
     ): "code of others, and a search must answer",
     (
         "broad except",
-        "src/muniment/host/recorded_client.py::AnswerTap._guarded",
+        "src/muniment/host/recording/recorded_client.py::AnswerTap._guarded",
     ): "the edge of a host: its exchange goes on, or it asked for the error",
     (
         "kwargs",
-        "src/muniment/host/recorded_client.py::_sync_send.send",
+        "src/muniment/host/recording/recorded_client.py::_sync_send.send",
     ): "stands in for a method of an HTTP client, of any version",
     (
         "kwargs",
-        "src/muniment/host/recorded_client.py::_async_send.send",
+        "src/muniment/host/recording/recorded_client.py::_async_send.send",
     ): "stands in for a method of an HTTP client, of any version",
-    ("broad except", "src/muniment/host/run_evidence.py::RunEvidence._guarded"): "the edge: a run goes on",
+    ("broad except", "src/muniment/host/recording/run_evidence.py::RunEvidence._guarded"): "the edge: a run goes on",
     ("kwargs", "src/muniment/host/shadow.py::_member.awaited"): "stands in for any method, passes on what it got",
     ("kwargs", "src/muniment/host/shadow.py::_member.called"): "stands in for any method, passes on what it got",
     ("kwargs", "src/muniment/host/shadow.py::_member.listed"): "stands in for any method, passes on what it got",
@@ -34,9 +34,6 @@ EXEMPT: dict[tuple[str, str], str] = {
     ("broad except", "src/muniment/host/shadow.py::_after_async"): "nothing of a shadow reaches the host",
     ("parameters", "src/muniment/host/anthropic.py::record"): "who speaks, where and how: each by keyword",
     ("parameters", "src/muniment/host/openai.py::record"): "who speaks, where and how: each by keyword",
-    ("errors", "src/muniment/host/keyed_history.py::HistoryMoved"): "its only caller answers in the terms of ADK",
-    ("names", "src/muniment/host/adk_memory.py::MunimentMemoryService"): "as ADK calls it",
-    ("names", "src/muniment/host/adk_sessions.py::MunimentSessionService"): "as ADK calls it",
     (
         "parameters",
         "src/muniment/host/langgraph_store.py::MunimentStore.__init__",

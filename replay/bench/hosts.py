@@ -155,7 +155,7 @@ def _adk_theirs(directory: Path) -> HostSide:
 
 def _adk_ours(directory: Path) -> HostSide:
     runtime = opened(directory)
-    service = importlib.import_module("muniment.host.adk_sessions").MunimentSessionService(runtime)
+    service = importlib.import_module("muniment.host.adk_sessions").MunimentSessions(runtime)
     return _closing(runtime, _adk(service))
 
 

@@ -17,8 +17,8 @@ from google.genai import types
 
 import muniment
 from muniment import Runtime, View
-from muniment.host.adk_places import SessionName
 from muniment.host.adk_sessions import MunimentSessions
+from muniment.host.histories.adk_places import SessionName
 from tests.host.adk import APP, USER, begun, read, run, said
 
 

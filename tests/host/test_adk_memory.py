@@ -15,8 +15,8 @@ from google.genai import types
 import muniment
 from muniment import RedactionReason, Runtime, View
 from muniment.host.adk_memory import MunimentMemory
-from muniment.host.adk_places import memory_like
-from muniment.host.item_history import ItemHistory
+from muniment.host.histories.adk_places import memory_like
+from muniment.host.histories.item_history import ItemHistory
 from muniment.operations.transcripts.redact import Passage
 from tests.host.adk import APP, USER, run, said
 

@@ -25,8 +25,8 @@ from google.genai import types
 
 import muniment
 from muniment import RedactionReason, Runtime, Transition, View
-from muniment.host.adk_places import SessionName
 from muniment.host.adk_sessions import MunimentSessions
+from muniment.host.histories.adk_places import SessionName
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.transcripts.redact import Passage
 from tests.host.adk import APP, USER, ask, begun, called, read, run, runner_of, said, texts

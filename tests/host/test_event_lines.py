@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment.host.event_lines import EventLines
+from muniment.host.recording.event_lines import EventLines
 
 LINES = st.text(st.characters(blacklist_characters="\r\n", codec="utf-8"), min_size=1).map(str.encode)
 

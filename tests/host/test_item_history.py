@@ -20,7 +20,7 @@ from muniment.events.turn import Turn
 from muniment.formats.parted_items import Item, SpokenItem, WordsOf, parted, words_by_role
 from muniment.formats.turn_items import TURN_ITEMS_MAX
 from muniment.governance.phases import Phase
-from muniment.host.item_history import ItemHistory
+from muniment.host.histories.item_history import ItemHistory
 from muniment.kernel.canonical import encode
 from tests.turns import SUBJECT, TALK
 from tests.worlds import key_of

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muniment.events.message import Message, ReasoningPart, Role, TextPart
-from muniment.host.known_history import KnownMessage, continues, known_message, new_messages
+from muniment.host.recording.known_history import KnownMessage, continues, known_message, new_messages
 
 MESSAGES = st.lists(
     st.builds(

@@ -25,7 +25,7 @@ from muniment.events.message import Role, TextPart, ToolCallPart, ToolCallRespon
 from muniment.host.langchain_history import EvidenceChatHistory
 from muniment.host.langchain_middleware import EvidenceMiddleware
 from muniment.host.off_loop import off_loop
-from muniment.host.run_evidence import RunEvidence
+from muniment.host.recording.run_evidence import RunEvidence
 from muniment.runtime.runtime import Runtime
 from tests.host.scripted_chat import ScriptedChat, add
 

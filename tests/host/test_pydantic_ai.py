@@ -37,8 +37,8 @@ import muniment
 from muniment import ConversationKey, Delivery, View
 from muniment.errors import MunimentError, TurnConflict
 from muniment.events.changes import RedactionReason
+from muniment.host.histories.pydantic_ai_items import items_of, messages_of
 from muniment.host.pydantic_ai import EvidenceCapability, ModelMessageHistory
-from muniment.host.pydantic_ai_items import items_of, messages_of
 from muniment.operations.transcripts.redact import Passage
 from muniment.runtime.runtime import Runtime
 

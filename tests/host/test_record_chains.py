@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from muniment import Transition, open  # noqa: A004 - what a host types
 from muniment.events.identity import check_name
-from muniment.host.escaped_name import escaped_name
-from muniment.host.record_chains import RecordChains
+from muniment.host.records.escaped_name import escaped_name
+from muniment.host.records.record_chains import RecordChains
 
 TEXTS = st.text(alphabet=st.one_of(st.sampled_from(" /%~\n\0aé"), st.characters()), max_size=12)
 PAIRS = st.tuples(TEXTS, TEXTS)

@@ -13,7 +13,7 @@ import muniment
 from muniment import Runtime, Scope
 from muniment.errors import InvalidInput
 from muniment.events.message import ReasoningPart, TextPart, ToolCallPart, ToolCallResponsePart
-from muniment.host.recorded_client import recorded_counts
+from muniment.host.recording.recorded_client import recorded_counts
 
 openai = pytest.importorskip("openai", reason="the package openai is not installed")
 httpx2 = pytest.importorskip("httpx2")

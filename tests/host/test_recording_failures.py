@@ -11,8 +11,8 @@ import pytest
 import muniment
 from muniment import Runtime
 from muniment.errors import MunimentError
-from muniment.host.exchange_recorder import FailurePolicy
-from muniment.host.recorded_client import recorded_counts
+from muniment.host.recording.exchange_recorder import FailurePolicy
+from muniment.host.recording.recorded_client import recorded_counts
 
 pytest.importorskip("openai", reason="the package openai is not installed")
 pytest.importorskip("httpx2")

@@ -19,7 +19,7 @@ from muniment import Runtime, View
 from muniment.errors import InvalidInput
 from muniment.events.message import Role
 from muniment.formats.reading.import_format import Format
-from muniment.host.item_history import ItemHistory
+from muniment.host.histories.item_history import ItemHistory
 from tests.turns import SUBJECT
 from tests.worlds import key_of
 

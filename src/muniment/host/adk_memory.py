@@ -35,9 +35,9 @@ from muniment.events.turn import Turn
 from muniment.formats.adk_items import EVENT
 from muniment.governance.views import View
 from muniment.host.adapted_store import AdaptedStore, StoreGiven
-from muniment.host.adk_events import event_of_json
-from muniment.host.adk_places import memory_like, memory_turn
-from muniment.host.item_history import ItemHistory
+from muniment.host.histories.adk_events import event_of_json
+from muniment.host.histories.adk_places import memory_like, memory_turn
+from muniment.host.histories.item_history import ItemHistory
 from muniment.host.off_loop import off_loop
 from muniment.operations.transcripts.hits import SearchScope
 from muniment.operations.transcripts.timeline import Anchor, AnchorKind

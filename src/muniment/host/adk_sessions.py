@@ -46,8 +46,8 @@ from muniment.formats.adk_items import CREATED, DELETED, EVENT, UPDATED
 from muniment.formats.parted_items import Item
 from muniment.governance.listing import LifecycleFilter
 from muniment.host.adapted_store import AdaptedStore, StoreGiven
-from muniment.host.adk_events import event_of_json
-from muniment.host.adk_places import (
+from muniment.host.histories.adk_events import event_of_json
+from muniment.host.histories.adk_places import (
     CHANNEL,
     PREFIXES,
     SessionName,
@@ -62,7 +62,14 @@ from muniment.host.adk_places import (
     shared_turn,
     user_history,
 )
-from muniment.host.keyed_history import NOTHING, HistoryHead, HistoryMoved, KeyedHistory, NumberedWrite, write_all
+from muniment.host.histories.keyed_history import (
+    NOTHING,
+    HistoryHead,
+    HistoryMoved,
+    KeyedHistory,
+    NumberedWrite,
+    write_all,
+)
 from muniment.host.off_loop import off_loop
 from muniment.operations.conversations.listed import ConversationFilter
 

@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage
 
 from muniment.events.name_types import DEFAULT_CHANNEL
 from muniment.events.turn import Turn
-from muniment.host.langchain_items import items_of, langchain_history, messages_of
+from muniment.host.histories.langchain_items import items_of, langchain_history, messages_of
 from muniment.host.off_loop import off_loop
 from muniment.runtime.runtime import Runtime
 

@@ -34,9 +34,9 @@ from muniment.events.identity import ConversationKey
 from muniment.events.name_types import DEFAULT_CHANNEL
 from muniment.events.turn import Source, ToolObservation, Turn
 from muniment.host.adapted_store import StoreGiven
-from muniment.host.langchain_items import items_of, langchain_history
+from muniment.host.histories.langchain_items import items_of, langchain_history
 from muniment.host.off_loop import off_loop
-from muniment.host.run_evidence import RECALL_TOKENS, RunEvidence
+from muniment.host.recording.run_evidence import RECALL_TOKENS, RunEvidence
 from muniment.kernel.digest import framed, sha256
 
 UNSETTLED_RUNS_MAX = 32  # in the state of a thread, the newest ones

@@ -36,8 +36,9 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from muniment.events.identity import ConversationKey
 from muniment.host.adapted_store import AdaptedStore, StoreGiven
-from muniment.host.escaped_name import escaped_name
-from muniment.host.langgraph_checkpoints import (
+from muniment.host.off_loop import off_loop
+from muniment.host.records.escaped_name import escaped_name
+from muniment.host.records.langgraph_checkpoints import (
     CHECKPOINT,
     NAMESPACE,
     WRITES,
@@ -45,8 +46,7 @@ from muniment.host.langgraph_checkpoints import (
     KeptCheckpoints,
     named_config,
 )
-from muniment.host.off_loop import off_loop
-from muniment.host.record_chains import Record, RecordChains
+from muniment.host.records.record_chains import Record, RecordChains
 
 CHANNEL = "langgraph"
 SUBJECT_KEY = "user_id"

@@ -48,9 +48,9 @@ from langgraph.store.base import (
 
 from muniment.errors import CursorStale, InvalidInput
 from muniment.host.adapted_store import AdaptedStore, StoreGiven
-from muniment.host.item_matching import begins_with, check_filter, ends_with, has_values
-from muniment.host.kept_items import Address, KeptItem, KeptItems, PutValue
 from muniment.host.off_loop import off_loop
+from muniment.host.records.item_matching import begins_with, check_filter, ends_with, has_values
+from muniment.host.records.kept_items import Address, KeptItem, KeptItems, PutValue
 from muniment.kernel.sources import Clock, SystemClock
 from muniment.operations.transcripts.hits import SearchScope
 from muniment.search.query import without_syntax

@@ -34,7 +34,7 @@ from muniment.events.name_types import DEFAULT_CHANNEL, Channel, ConversationId,
 from muniment.events.turn import Protocol, Source, Turn
 from muniment.formats.responses_items import FIELDS_OF_ITEMS, words_of_item
 from muniment.host.adapted_store import AdaptedStore, StoreGiven
-from muniment.host.item_history import ItemHistory
+from muniment.host.histories.item_history import ItemHistory
 from muniment.host.off_loop import off_loop
 
 if TYPE_CHECKING:

@@ -32,10 +32,10 @@ from muniment.events.identity import ConversationKey
 from muniment.events.name_types import DEFAULT_CHANNEL
 from muniment.events.turn import Delivery, Source, Turn
 from muniment.host.adapted_store import StoreGiven
-from muniment.host.item_history import ItemHistory
+from muniment.host.histories.item_history import ItemHistory
+from muniment.host.histories.pydantic_ai_items import FORM, items_of, messages_of, words_of_item
 from muniment.host.off_loop import off_loop
-from muniment.host.pydantic_ai_items import FORM, items_of, messages_of, words_of_item
-from muniment.host.run_evidence import RECALL_TOKENS, RunEvidence
+from muniment.host.recording.run_evidence import RECALL_TOKENS, RunEvidence
 from muniment.runtime.runtime import Runtime
 
 REQUESTER = "pydantic_ai"

@@ -31,9 +31,9 @@ from muniment.formats.adk_items import (
     silent,
 )
 from muniment.formats.parted_items import Item, PartedItem
-from muniment.host.adk_events import event_json
-from muniment.host.item_history import ItemHistory
-from muniment.host.keyed_history import HistoryHead, KeyedHistory
+from muniment.host.histories.adk_events import event_json
+from muniment.host.histories.item_history import ItemHistory
+from muniment.host.histories.keyed_history import HistoryHead, KeyedHistory
 from muniment.runtime.runtime import Runtime
 
 PROVIDER = "google-adk"

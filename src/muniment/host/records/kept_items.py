@@ -26,7 +26,7 @@ from muniment.events.message import Authority, BlobPart, Message, Role, TextPart
 from muniment.events.turn import Ingress, Source, Turn
 from muniment.governance.slices import SliceTurn
 from muniment.governance.views import View
-from muniment.host.escaped_name import escaped_name
+from muniment.host.records.escaped_name import escaped_name
 from muniment.operations.events.space_event import EventTopic
 from muniment.operations.lifecycle.scope import Scope
 from muniment.runtime.runtime import Runtime

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from muniment.host.event_lines import EventLines
-from muniment.host.exchange_recorder import Exchange, ExchangeRecorder, FailurePolicy, RecordedCounts
 from muniment.host.off_loop import off_loop
+from muniment.host.recording.event_lines import EventLines
+from muniment.host.recording.exchange_recorder import Exchange, ExchangeRecorder, FailurePolicy, RecordedCounts
 
 OK = 200
 Json = dict[str, Any]

@@ -15,7 +15,7 @@ from muniment.events.message import Role, ToolCallResponsePart
 from muniment.events.turn import Turn
 from muniment.formats.parted_items import FIELDS_OF_FORM, Item, SpokenItem, words_by_role
 from muniment.formats.turns import read_messages
-from muniment.host.item_history import ItemHistory
+from muniment.host.histories.item_history import ItemHistory
 from muniment.runtime.runtime import Runtime
 
 LANGCHAIN = "langchain"

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from muniment.errors import TurnConflict, UnknownPlace
 from muniment.events.turn import Turn
 from muniment.formats.parted_items import Item
-from muniment.host.item_history import ItemHistory, PlacedItem
+from muniment.host.histories.item_history import ItemHistory, PlacedItem
 from muniment.operations.transcripts.commit import ALREADY_COMMITTED
 from muniment.operations.transcripts.timeline import LATEST, Anchor, AnchorKind
 from muniment.runtime.runtime import Runtime

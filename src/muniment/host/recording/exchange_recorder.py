@@ -31,7 +31,7 @@ from muniment.events.references import HostReference, Relation, Visibility
 from muniment.events.turn import Attribution, Source, Turn
 from muniment.governance.slices import SliceMessage, SliceTurn
 from muniment.governance.views import View
-from muniment.host.known_history import BLOB_BYTES_MAX, KnownMessage, continues, known_message, new_messages
+from muniment.host.recording.known_history import BLOB_BYTES_MAX, KnownMessage, continues, known_message, new_messages
 from muniment.kernel.sources import system_sources
 from muniment.operations.transcripts.timeline import Anchor, AnchorKind
 from muniment.runtime.runtime import Runtime

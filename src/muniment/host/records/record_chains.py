@@ -25,7 +25,7 @@ from muniment.events.turn import Ingress, Source, Turn
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.slices import SliceTurn
 from muniment.governance.views import View
-from muniment.host.escaped_name import escaped_name
+from muniment.host.records.escaped_name import escaped_name
 from muniment.operations.attachments import AttachmentPlace
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.transcripts.timeline import Anchor, AnchorKind

@@ -16,8 +16,8 @@ from langgraph.checkpoint.base import CheckpointTuple, writes_sort_key
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from muniment.events.identity import ConversationKey
-from muniment.host.escaped_name import escaped_name
-from muniment.host.record_chains import Record, RecordChains
+from muniment.host.records.escaped_name import escaped_name
+from muniment.host.records.record_chains import Record, RecordChains
 
 NAMESPACE = "namespace"
 CHECKPOINT = "checkpoint"
