@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from muniment.events.memory_items import ItemKind, MemoryPlane
 from muniment.formats.journal_text import ItemNote, JournalEntry, entry_text, read_entry
-from muniment.formats.reading.memory_notes import memory_notes
+from muniment.formats.memories.memory_notes import memory_notes
 from muniment.formats.writing.journal_files import JournalItem, first_line, folder_name, journal_files
 
 HOSTILE = st.sampled_from([

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import muniment
 from muniment import ItemKind, View
 from muniment.events.memory_items import MemoryPlane
-from muniment.formats.reading.mem0_memories import noted
-from muniment.formats.reading.memory_notes import NoteFlaw
+from muniment.formats.memories.mem0_memories import noted
+from muniment.formats.memories.memory_notes import NoteFlaw
 
 ADA = {
     "id": "0b4c9f0e-64f5-4d9c-8a9b-5b1a4bb4a7a1",

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muniment.events.memory_items import ItemKind, MemoryPlane
-from muniment.formats.reading.memory_notes import FILE_BYTES_MAX, STATEMENTS_MAX, NoteFlaw, memory_notes
+from muniment.formats.memories.memory_notes import FILE_BYTES_MAX, STATEMENTS_MAX, NoteFlaw, memory_notes
 
 DAY_MS = 1_767_312_000_000  # 2026-01-02
 MEMORY = """\

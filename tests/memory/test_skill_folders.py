@@ -14,8 +14,8 @@ import pytest
 from msgspec.structs import replace
 
 from muniment.errors import LimitExceeded
-from muniment.formats.reading import beneath, skill_folders
-from muniment.formats.reading.skill_folders import (
+from muniment.formats.memories import skill_folders
+from muniment.formats.memories.skill_folders import (
     AgentSkill,
     SkillFinding,
     SkillReport,
@@ -23,6 +23,7 @@ from muniment.formats.reading.skill_folders import (
     names_of,
     skill_report,
 )
+from muniment.formats.reading import beneath
 from muniment.memory.skill_file import SKILL_FILE_BYTES_MAX
 
 TIME_NS = 1_700_000_000 * 10**9

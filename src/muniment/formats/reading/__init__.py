@@ -2,6 +2,4 @@
 
 `lines` reads a file line by line within limits, `items` finds its items, and `import_format` selects the parser of an
 item. `continuations` joins requests that repeat their conversation, and `turn_assembler` turns messages into turns.
-
-`skill_folders` reads no turns: it reads agent skills in the directories that a host mounts.
 """

@@ -17,9 +17,9 @@ from msgspec import Struct
 from muniment.declaration.session import Session
 from muniment.errors import InvalidInput, LimitExceeded
 from muniment.events.identity import SubjectId, check_given
-from muniment.formats.reading.mem0_memories import noted
-from muniment.formats.reading.memory_folders import MemoryFile, memory_files
-from muniment.formats.reading.memory_notes import NotedStatement
+from muniment.formats.memories.mem0_memories import noted
+from muniment.formats.memories.memory_folders import MemoryFile, memory_files
+from muniment.formats.memories.memory_notes import NotedStatement
 from muniment.memory.candidate import Candidate
 from muniment.memory.merging import MergeReason
 from muniment.operations.memory.candidate_checks import check_candidate

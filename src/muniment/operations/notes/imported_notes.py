@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from muniment.declaration.operation import JudgedReport
 from muniment.errors import Kind
-from muniment.formats.reading.memory_notes import FlawedNote
+from muniment.formats.memories.memory_notes import FlawedNote
 
 
 class RefusedStatement(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from muniment.events.identity import SubjectId
 from muniment.events.memory_items import ItemSourceType
-from muniment.formats.reading.memory_notes import NotedStatement
+from muniment.formats.memories.memory_notes import NotedStatement
 from muniment.governance.views import View
 from muniment.log.port import Reader
 from muniment.memory.candidate import ACCEPTED, MEDIUM, Candidate, audience_of

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from muniment.declaration.session import Session
-from muniment.formats.reading.skill_folders import SkillFinding, skill_report
+from muniment.formats.memories.skill_folders import SkillFinding, skill_report
 from muniment.governance.item_visibility import SHOWS_STATEMENTS
 from muniment.governance.views import View
 from muniment.operations.skills.skill_package import SkillPackage

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from muniment.events.identity import short_message_id, spelled
-from muniment.formats.reading.memory_folders import NO_MEMORY_FILES
+from muniment.formats.memories.memory_folders import NO_MEMORY_FILES
 from muniment.memory.tool_registry import RegistryProblem
 from muniment.operations.memory.list_items import ItemDetail, ItemRevision, ListedItems
 from muniment.operations.memory.prompt_report import PromptBlock

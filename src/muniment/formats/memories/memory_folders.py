@@ -12,8 +12,8 @@ from heapq import nsmallest
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from muniment.formats.memories.memory_notes import FILE_BYTES_MAX
 from muniment.formats.reading.beneath import directory_beneath, file_beneath, problem_of
-from muniment.formats.reading.memory_notes import FILE_BYTES_MAX
 from muniment.formats.reading.source_files import LINK, NO_FILE, name_of, text_of
 
 FILES_MAX = 5000  # of a folder

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from muniment.events.memory_items import ItemKind
-from muniment.formats.reading.memory_notes import (
+from muniment.formats.memories.memory_notes import (
     FILE_BYTES_MAX,
     STATEMENTS_MAX,
     WORDS,
