@@ -22,7 +22,7 @@ class NotInstallable(Exception):
     """Something is not available here."""
 
 
-class Shelf:
+class Installations:
     """A directory of such things; each is made when it is first asked for, and once."""
 
     def __init__(self, directory: Path) -> None:

@@ -34,10 +34,6 @@ EXEMPT: dict[tuple[str, str], str] = {
     ("broad except", "src/muniment/host/shadow.py::_after_async"): "nothing of a shadow reaches the host",
     ("parameters", "src/muniment/host/anthropic.py::record"): "who speaks, where and how: each by keyword",
     ("parameters", "src/muniment/host/openai.py::record"): "who speaks, where and how: each by keyword",
-    (
-        "parameters",
-        "src/muniment/host/langgraph_store.py::MunimentStore.__init__",
-    ): "the options that stores of LangGraph have, and ours, by keyword",
     ("kwargs", "src/muniment/aio.py::open"): "stands in for muniment.open",
     ("kwargs", "src/muniment/transports/cli/serve_command.py::_run"): "the options that click parsed, for one struct",
     (

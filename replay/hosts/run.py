@@ -16,7 +16,7 @@ from msgspec import Struct
 from replay.hosts.outcome import differences, read
 from replay.hosts.tables import HERE, HostTable, markdown, tables
 from replay.machine import REPOSITORY
-from replay.throwaway import NotInstallable, Shelf, make_environment, unpack
+from replay.throwaway import NotInstallable, Installations, make_environment, unpack
 
 REPORT = HERE.parent / "HOSTS.md"
 SAID_CHARS_MAX = 6000
@@ -43,7 +43,7 @@ def run_hosts(order: HostOrder) -> bool:
         with tempfile.TemporaryDirectory(prefix="muniment-hosts-") as made:
             scratch = Path(made)
             try:
-                findings = _Bench(table, name, scratch, Shelf(order.installed or scratch / "installed")).findings()
+                findings = _Bench(table, name, scratch, Installations(order.installed or scratch / "installed")).findings()
             except NotInstallable as missing:
                 print(f"{name}: left out, not installable here: {missing}", file=sys.stderr)
                 continue
@@ -62,12 +62,12 @@ def write() -> None:
 class _Bench:
     """One table, its framework in an environment of its own, and a directory to run in."""
 
-    def __init__(self, table: HostTable, name: str, scratch: Path, shelf: Shelf) -> None:
-        self._table, self._name, self._scratch, self._shelf = table, name, scratch, shelf
+    def __init__(self, table: HostTable, name: str, scratch: Path, installations: Installations) -> None:
+        self._table, self._name, self._scratch, self._installations = table, name, scratch, installations
 
     def findings(self) -> list[str]:
         """Run everything; return what was not expected."""
-        home = self._shelf.once(self._name, lambda half: make_environment(half, self._requirements()))
+        home = self._installations.once(self._name, lambda half: make_environment(half, self._requirements()))
         python = str(home / "bin" / "python")
         table, work = self._table, self._unpacked()
         findings: list[str] = []
@@ -102,7 +102,7 @@ class _Bench:
             name = self._table.sdist.replace("==", "-")
             [source] = [
                 path
-                for path in self._shelf.once(name, lambda half: unpack(half, self._table.sdist)).iterdir()
+                for path in self._installations.once(name, lambda half: unpack(half, self._table.sdist)).iterdir()
                 if path.is_dir()
             ]
             shutil.copytree(source / "tests", work / "tests")

