@@ -14,6 +14,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
+from muniment.events.name_types import ConversationId, SubjectId, TurnId
+from muniment.events.turn import Turn
+from muniment.host.histories.item_history import ItemHistory
 from muniment.runtime.runtime import Runtime
 
 CONVERSATION, SUBJECT = "drill", "ada"
@@ -166,7 +169,21 @@ def _agents_session(runtime: Runtime, answered: Answered) -> HostProcess:
     return exchange
 
 
+def _item_history(runtime: Runtime, answered: Answered) -> HostProcess:
+    """Append each exchange under an id of its own: what adapters of lists of messages do, without a framework."""
+    like = Turn(turn=TurnId("like"), subject=SubjectId(SUBJECT), conversation=ConversationId(CONVERSATION), messages=[])
+    history = ItemHistory(runtime, like)
+
+    def exchange(number: int) -> None:
+        answered()
+        items = [{"role": "user", "content": question(number)}, {"role": "assistant", "content": answer(number)}]
+        history.append(items, turn_id=f"exchange-{number}")
+
+    return exchange
+
+
 ADAPTERS: dict[str, Adapter] = {
+    "ItemHistory": Adapter((), _item_history),
     "record(openai)": Adapter(("openai", "httpx2"), _openai),
     "record(openai), streams": Adapter(("openai", "httpx2"), _openai_stream),
     "record(anthropic)": Adapter(("anthropic", "httpx2"), _anthropic),

@@ -16,7 +16,7 @@ from msgspec import Struct
 from replay.hosts.outcome import differences, read
 from replay.hosts.tables import HERE, HostTable, markdown, tables
 from replay.machine import REPOSITORY
-from replay.throwaway import NotInstallable, Installations, make_environment, unpack
+from replay.throwaway import Installations, NotInstallable, make_environment, unpack
 
 REPORT = HERE.parent / "HOSTS.md"
 SAID_CHARS_MAX = 6000
@@ -43,7 +43,9 @@ def run_hosts(order: HostOrder) -> bool:
         with tempfile.TemporaryDirectory(prefix="muniment-hosts-") as made:
             scratch = Path(made)
             try:
-                findings = _Bench(table, name, scratch, Installations(order.installed or scratch / "installed")).findings()
+                findings = _Bench(
+                    table, name, scratch, Installations(order.installed or scratch / "installed")
+                ).findings()
             except NotInstallable as missing:
                 print(f"{name}: left out, not installable here: {missing}", file=sys.stderr)
                 continue
