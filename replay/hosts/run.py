@@ -82,7 +82,8 @@ class _Bench:
                 findings.append(said[-SAID_CHARS_MAX:])
         if table.ours:
             ending, said = self._pytest(python, ["-p", "no:asyncio", *table.ours], REPOSITORY)
-            is_run = ending == 0 and read(self._report).passed
+            ran = read(self._report)
+            is_run = ending == 0 and ran.passed and not ran.skipped
             findings += [] if is_run else [f"tests of ours: {said[-SAID_CHARS_MAX:]}"]
         for example in table.examples:
             ending, said = self._ran([python, str(REPOSITORY / example)], self._scratch, EXAMPLE_S)

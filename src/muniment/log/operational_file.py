@@ -68,9 +68,9 @@ class OperationalFile:
         """Return a value that changes whenever a record of these kinds does, in any process; None where no file is.
 
         It may change without that: what other processes write is not told apart. Unless it `waits`, None also says that
-        another thread uses the file.
+        another thread uses the file, or that nobody has opened it yet.
         """
-        if not self._is_there() or not self._lock.acquire(blocking=waits):
+        if (self._connection is None and not waits) or not self._is_there() or not self._lock.acquire(blocking=waits):
             return None
         try:
             with self._used() as connection:

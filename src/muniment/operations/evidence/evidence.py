@@ -213,8 +213,8 @@ class Evidence(Group):
         Shows every view that the access includes, with what it withholds and why. With the view `raw_owner` or
         `operator_audit` it also lists what happened to the turn (by whom, when, why), exports, backups, reveals and
         recorded reads that reached it, and the contexts and memory items that it fed; otherwise these parts are absent
-        and named in `left_out`. So they are for a caller that is kept to a subject or channels, because exports,
-        backups and items tell of turns of others. Id, then message id, then position is tried. Raises
+        and named in `left_out`. They are absent, too, for a caller that is kept to a subject or channels, because
+        exports, backups and items tell of turns of others. Id, then message id, then position is tried. Raises
         `transcript.unknown_place`, `transcript.unknown_conversation`, and `request.invalid` where several conversations
         have such a turn.
         """

@@ -192,4 +192,5 @@ def _tell(seen: SeenRequest, request_id: str) -> None:
         "client": seen.client,
     }
     text = msgspec.json.encode(line).decode()
-    _log.handle(logging.LogRecord(_log.name, logging.INFO, __file__, 0, text, None, None))  # looks for no caller
+    made = logging.getLogRecordFactory()(_log.name, logging.INFO, __file__, 0, text, (), None)  # looks for no caller
+    _log.handle(made)
