@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 INSTALL_S = 900
+OURS_TO_MEND = ("ResolutionImpossible", "conflicting dependencies", "Failed to build", "metadata-generation-failed")
 NO_NEWS = ("--disable-pip-version-check",)
 
 
@@ -55,11 +56,13 @@ def unpack(half: Path, package: str) -> None:
 
 
 def install(command: Sequence[str], what: str, directory: Path | None = None) -> None:
-    """Run what installs something."""
+    """Run what installs something; raises `NotInstallable`, or RuntimeError for what would fail everywhere."""
     try:
         ran = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=INSTALL_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as broken:
         raise NotInstallable(f"{what}: {type(broken).__name__}") from None
     if ran.returncode:
+        if any(sign in ran.stderr for sign in OURS_TO_MEND):
+            raise RuntimeError(ran.stderr)
         said = (ran.stderr or ran.stdout).strip().splitlines()
         raise NotInstallable(f"{what}: {said[-1] if said else f'ended with {ran.returncode}'}")
