@@ -16,7 +16,7 @@ EXEMPT: dict[tuple[str, str], str] = {
     ): "code of others, and a search must answer",
     (
         "broad except",
-        "src/muniment/host/recording/recorded_client.py::AnswerTap._guarded",
+        "src/muniment/host/recording/recorded_client.py::AnswerTap.guarded",
     ): "the edge of a host: its exchange goes on, or it asked for the error",
     (
         "kwargs",

@@ -23,7 +23,7 @@ anthropic = pytest.importorskip("anthropic", reason="the package anthropic is no
 httpx2 = pytest.importorskip("httpx2")
 
 from muniment.host.anthropic import record  # noqa: E402 - where the package is
-from tests.host.scripted_model import ScriptedModel, message, message_events  # noqa: E402 - the same
+from tests.host.scripted_model import ScriptedModel, events, message, message_events  # noqa: E402 - the same
 
 KEY = ConversationKey(conversation=ConversationId("talk"))
 ASK: dict[str, Any] = {"model": "claude-test", "max_tokens": 100}
@@ -140,6 +140,28 @@ def test_a_stream_without_its_end_is_not_committed(runtime: Runtime, kept: int) 
     list(client.messages.create(**ASK, messages=[user("What colour?")], stream=True))
     assert turns(runtime) == []
     assert recorded_counts(client).unfinished == 1
+
+
+def test_the_input_of_a_call_that_is_cut_is_kept_as_text(runtime: Runtime) -> None:
+    """As `max_tokens` cuts it."""
+    call = {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}
+    deltas = [{"type": "input_json_delta", "partial_json": part} for part in ('{"at":', ' "sk')]
+    client = client_of(ScriptedModel(lambda _asked: message_events((call, deltas))), runtime)
+    list(client.messages.create(**ASK, messages=[user("What colour?")], stream=True))
+    assert parts(runtime) == [
+        [TextPart(content="What colour?"), ToolCallPart(id="toolu_1", name="look", arguments='{"at": "sk')]
+    ]
+
+
+def test_a_delta_of_a_block_that_never_began_does_not_break_the_stream(runtime: Runtime) -> None:
+    stray = {"type": "content_block_delta", "index": 9, "delta": {"type": "text_delta", "text": "stray"}}
+    sent = [*STREAMED[:3], *events(stray, named=True), *STREAMED[3:]]
+    client = client_of(ScriptedModel(lambda _asked: sent), runtime, FailurePolicy.FAIL_OPEN)
+    came = list(client.messages.create(**ASK, messages=[user("What colour?")], stream=True))
+    assert came[-1].type == "message_stop"
+    counts = recorded_counts(client)
+    assert (counts.failed, counts.committed, counts.unfinished) == (1, 0, 0)
+    assert turns(runtime) == []
 
 
 def test_with_fail_closed_the_model_is_not_asked_again(runtime: Runtime) -> None:

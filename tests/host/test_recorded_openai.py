@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 
 import muniment
-from muniment import Runtime, Scope
+from muniment import Detect, DetectedType, Options, Passage, Profile, Runtime, Scope
 from muniment.errors import InvalidInput
+from muniment.events.changes import RedactionReason
+from muniment.events.identity import TurnId
 from muniment.events.message import ReasoningPart, TextPart, ToolCallPart, ToolCallResponsePart
+from muniment.governance.views import View
 from muniment.host.recording.recorded_client import recorded_counts
 
 openai = pytest.importorskip("openai", reason="the package openai is not installed")
@@ -131,6 +134,72 @@ def test_erased_words_do_not_come_back_because_a_host_still_sends_them(runtime: 
         model=MODEL, messages=[user("my secret"), assistant("answer 1"), user("b")]
     )
     assert words(runtime) == [[], ["b", "answer 2"]]
+
+
+@pytest.mark.parametrize("place", [{"start": 10, "end": 14}, {"part": 0}, {}], ids=["range", "part", "message"])
+def test_redacted_words_do_not_come_back_because_a_host_still_sends_them(
+    runtime: Runtime, place: dict[str, int]
+) -> None:
+    model = numbered()
+    client_of(model, runtime).chat.completions.create(model=MODEL, messages=[user("my pin is 1234")])
+    passage = Passage(turn=TurnId("chatcmpl-1"), message=0, **({"part": 0, **place} if place else {}))
+    runtime.transcripts.redact(KEY, passage, [View.RAW_OWNER], RedactionReason.PERSONAL_DATA, "ada")
+    said = [user("my pin is 1234"), assistant("answer 1"), user("b")]
+    client_of(model, runtime).chat.completions.create(model=MODEL, messages=said)
+    client_of(model, runtime).chat.completions.create(model=MODEL, messages=[*said, assistant("answer 2"), user("c")])
+    assert words(runtime)[1:] == [["b", "answer 2"], ["c", "answer 3"]]
+
+
+def test_a_part_that_is_redacted_beside_others_does_not_come_back(runtime: Runtime) -> None:
+    model = numbered()
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    asked = {"role": "user", "content": [{"type": "text", "text": "my pin is 1234"}, image]}
+    client_of(model, runtime).chat.completions.create(model=MODEL, messages=[asked])
+    passage = Passage(turn=TurnId("chatcmpl-1"), message=0, part=0)
+    runtime.transcripts.redact(KEY, passage, [View.RAW_OWNER], RedactionReason.PERSONAL_DATA, "ada")
+    said = [asked, assistant("answer 1"), user("b")]
+    client_of(model, runtime).chat.completions.create(model=MODEL, messages=said)
+    assert words(runtime) == [["answer 1"], ["b", "answer 2"]]
+
+
+def test_what_is_looked_for_in_the_view_of_the_owner_is_stored_once() -> None:
+    model = numbered()
+    detect = Detect(views={View.RAW_OWNER: frozenset({DetectedType.EMAIL})})
+    with muniment.open("memory:", options=Options(detect=detect)) as runtime:
+        client_of(model, runtime).chat.completions.create(model=MODEL, messages=[user("I am ada@example.com.")])
+        said = [user("I am ada@example.com."), assistant("answer 1"), user("b")]
+        client_of(model, runtime).chat.completions.create(model=MODEL, messages=said)
+        assert words(runtime)[1:] == [["b", "answer 2"]]
+
+
+def test_redacted_words_do_not_come_back_where_the_report_of_what_is_withheld_is_cut() -> None:
+    """A budget then leaves out which messages they are."""
+    model = numbered()
+    with muniment.open("memory:", options=Options(profile=Profile.SERVER)) as runtime:
+        many = [user(" ".join(f"pin {number:04}" for number in range(65)))]
+        pins = [*many, user("my pin is 1234")]
+        client_of(model, runtime).chat.completions.create(model=MODEL, messages=pins)
+        for message, start in [*((0, 9 * number + 4) for number in range(65)), (1, 10)]:
+            passage = Passage(turn=TurnId("chatcmpl-1"), message=message, part=0, start=start, end=start + 4)
+            runtime.transcripts.redact(KEY, passage, [View.RAW_OWNER], RedactionReason.PERSONAL_DATA, "ada")
+        assert runtime.transcripts.replay(KEY, View.RAW_OWNER, 1).budget_applied
+        said = [*pins, assistant("answer 1"), user("b")]
+        client_of(model, runtime).chat.completions.create(model=MODEL, messages=said)
+        assert words(runtime)[1:] == [["b", "answer 2"]]
+
+
+def test_a_response_that_is_redacted_in_part_is_still_the_same_response(runtime: Runtime) -> None:
+    model = ScriptedModel(lambda _asked: completion("It is 1234."))
+    said = [{"role": "system", "content": "Be brief."}, user("my pin is 1234")]
+    for again in (False, True):
+        client = client_of(model, runtime)
+        client.chat.completions.create(model=MODEL, messages=said)
+        if not again:
+            for message, start in ((1, 10), (2, 6)):
+                passage = Passage(turn=TurnId("chatcmpl-1"), message=message, part=0, start=start, end=start + 4)
+                runtime.transcripts.redact(KEY, passage, [View.RAW_OWNER], RedactionReason.PERSONAL_DATA, "ada")
+    assert [turn.turn for turn in turns(runtime)] == ["chatcmpl-1"]
+    assert recorded_counts(client).repeated == 1
 
 
 def test_the_same_response_twice_is_one_turn(runtime: Runtime) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 import muniment
@@ -60,6 +61,52 @@ def test_with_fail_open_the_exchange_goes_on_and_the_failure_is_loud(
     assert counts.failure is not None
     assert counts.failure in caplog.text
     assert "secret" not in caplog.text
+
+
+UNREADABLE = [
+    b"data: no JSON\n\n",
+    b"data: null\n\n",
+    b'data: {"choices": [{"delta": 1}]}\n\n',
+    b'data: {"choices": 7}\n\n',
+]
+
+
+@pytest.mark.parametrize("unreadable", UNREADABLE)
+def test_with_fail_open_a_stream_that_cannot_be_read_is_passed_on(
+    runtime: Runtime, unreadable: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    sent = [unreadable, *streamed("my secret")]
+    client = client_of(ScriptedModel(lambda _asked: sent), runtime, FailurePolicy.FAIL_OPEN)
+    chat = client.chat.completions.with_streaming_response
+    with chat.create(model=MODEL, messages=[user("Hi.")], stream=True) as answer:
+        assert b"".join(answer.iter_bytes()) == b"".join(sent)
+    counts = recorded_counts(client)
+    assert (counts.failed, counts.committed, counts.unfinished) == (1, 0, 0)
+    assert turns(runtime) == []
+    assert "secret" not in caplog.text
+
+
+def test_with_fail_open_an_asynchronous_stream_that_cannot_be_read_is_passed_on(runtime: Runtime) -> None:
+    async def run() -> None:
+        sent = [*UNREADABLE[:1], *streamed("Hello.")]
+        client = async_client_of(ScriptedModel(lambda _asked: sent), runtime, FailurePolicy.FAIL_OPEN)
+        chat = client.chat.completions.with_streaming_response
+        async with chat.create(model=MODEL, messages=[user("Hi.")], stream=True) as answer:
+            assert b"".join([part async for part in answer.iter_bytes()]) == b"".join(sent)
+        assert recorded_counts(client).failed == 1
+
+    asyncio.run(run())
+
+
+def test_with_fail_closed_a_stream_that_cannot_be_read_does_not_end(runtime: Runtime) -> None:
+    client = client_of(ScriptedModel(lambda _asked: [*UNREADABLE[:1], *streamed("Hello.")]), runtime)
+    chat = client.chat.completions.with_streaming_response
+    with (
+        chat.create(model=MODEL, messages=[user("Hi.")], stream=True) as answer,
+        pytest.raises(msgspec.DecodeError),
+    ):
+        list(answer.iter_bytes())
+    assert recorded_counts(client).failed == 1
 
 
 def test_what_the_store_missed_comes_with_the_next_exchange(tmp_path: Any) -> None:

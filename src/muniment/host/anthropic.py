@@ -118,10 +118,13 @@ def _append(block: Json, delta: Json) -> None:
 
 
 def _close(block: Json) -> None:
-    """Parse the input of a call, which arrives as text."""
+    """Parse the input of a call, which arrives as text; one that is cut, by `max_tokens`, stays text."""
     given: Any = block.pop("partial_json", None)
     if given:
-        block["input"] = msgspec.json.decode(given)
+        try:
+            block["input"] = msgspec.json.decode(given)
+        except msgspec.DecodeError:
+            block["input"] = given
 
 
 ENDPOINTS = (ModelEndpoint("/messages", messages_exchange, MessageStream),)

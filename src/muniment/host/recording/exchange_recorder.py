@@ -29,11 +29,12 @@ from muniment.events.identity import Channel, ConversationId, ConversationKey, S
 from muniment.events.message import BlobPart, Message, Part, Role
 from muniment.events.references import HostReference, Relation, Visibility
 from muniment.events.turn import Attribution, Source, Turn
-from muniment.governance.slices import SliceMessage, SliceTurn
+from muniment.governance.profiles import Ceiling
 from muniment.governance.views import View
 from muniment.host.recording.known_history import BLOB_BYTES_MAX, KnownMessage, continues, known_message, new_messages
 from muniment.kernel.sources import system_sources
-from muniment.operations.transcripts.timeline import Anchor, AnchorKind
+from muniment.operations.transcripts.replay import Slice
+from muniment.operations.transcripts.timeline import Anchor, AnchorKind, Timeline
 from muniment.runtime.runtime import Runtime
 
 KNOWN_MESSAGES_MAX = 10_000
@@ -162,14 +163,14 @@ class ExchangeRecorder:
         """Tell whether the turn of that id ends as this one does, or has no words any more."""
         anchor = Anchor(at=AnchorKind.AROUND, turn=turn.turn)
         try:
-            [there] = self._transcripts.timeline(self._key, anchor, View.RAW_OWNER, 1).turns
-        except (MunimentError, ValueError):
-            return True  # nobody may read it, or it is erased: the same id is the same response
-        stored = [_unit_of(message) for message in there.messages][-2:]
+            there = self._transcripts.timeline(self._key, anchor, View.RAW_OWNER, 1)
+        except MunimentError:
+            return True  # nobody may read it: the same id is the same response
+        if not there.turns:
+            return True  # nothing of it is shown
+        stored = _units_of(there)[-2:]
         wanted = [unit for message in turn.messages if (unit := known_message(message.role, message.parts()))][-2:]
-        return all(
-            one is None or one.digest is None or one == other for one, other in zip(stored, wanted, strict=False)
-        )
+        return all(one.digest is None or one == other for one, other in zip(stored, wanted, strict=False))
 
     def _stored(self, messages: Sequence[Message]) -> list[Message]:
         """Return messages with their large files as attachments."""
@@ -225,7 +226,7 @@ class ExchangeRecorder:
             except AccessDenied:
                 self._readable = False
                 break
-            known += [unit for turn in page.turns for unit in _units_of(turn)]
+            known += _units_of(page)
             self._cut |= len(known) > KNOWN_MESSAGES_MAX
             known = known[-KNOWN_MESSAGES_MAX:]
             self._sequence = page.turns[-1].sequence if page.turns else self._sequence
@@ -246,14 +247,20 @@ class ExchangeRecorder:
         self._last = [unit for message in messages if (unit := known_message(message.role, message.parts()))]
 
 
-def _units_of(turn: SliceTurn) -> list[KnownMessage]:
-    return [unit for message in turn.messages if (unit := _unit_of(message))]
+def _units_of(page: Slice | Timeline) -> list[KnownMessage]:
+    """Return the messages of a page to compare.
 
-
-def _unit_of(message: SliceMessage) -> KnownMessage | None:
-    if message.redacted:
-        return KnownMessage(message.role, None)
-    return known_message(message.role, message.parts)
+    A message of which anything is withheld, also a range or a part, takes any words for its own: the host has them all.
+    """
+    messages = [message for turn in page.turns for message in turn.messages]
+    withheld = {item.message for item in page.items}
+    if any(applied.ceiling is Ceiling.REDACTION_ITEMS for applied in page.budget_applied):
+        withheld.update(message.id for message in messages)  # the report is cut: it may be any of them
+    units = [
+        KnownMessage(message.role, None) if message.id in withheld else known_message(message.role, message.parts)
+        for message in messages
+    ]
+    return [unit for unit in units if unit is not None]
 
 
 def _within_limits(turn: Turn, messages: list[Message]) -> list[Turn]:

@@ -2,8 +2,8 @@
 
 A request that begins with the previous request and its answer adds the rest; that is the usual case. Any other request
 (shortened, edited, of another process, after a restart) is compared with the messages of the conversation in the store.
-Reasoning is not compared, because hosts leave it out, nor is a message whose words are hidden or erased: it takes the
-place of the message of the same role, so that what was erased does not come back because a host still has it.
+Reasoning is not compared, because hosts leave it out, nor is a message of whose words any are hidden or erased: it
+takes the place of the message of the same role, so that they do not come back because a host still has them.
 
 Nothing here is stored: the digests are those of this process.
 """
@@ -24,7 +24,7 @@ DIGEST_BYTES = 16
 
 
 class KnownMessage(NamedTuple):
-    """A message to compare: its role and a digest of its parts, None for words that nobody can read any more."""
+    """A message to compare: its role and a digest of its parts, None where any of its words cannot be read any more."""
 
     role: Role
     digest: bytes | None

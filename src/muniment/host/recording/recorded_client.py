@@ -8,6 +8,8 @@ state with it; only the calls of the copy, and of what `with_options` makes of i
 - its `request` commits a whole answer before it returns it. A streamed answer is committed when its end mark arrives,
   before the mark is passed on; without one it is not.
 
+A stream of events that cannot be read is a failure like one of the store: with `fail_open` the caller still has it all.
+
 Asynchronous clients commit in a worker thread. A commit that has begun is completed when its caller is cancelled.
 """
 
@@ -16,7 +18,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextvars import ContextVar
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -26,6 +28,7 @@ from muniment.host.recording.exchange_recorder import Exchange, ExchangeRecorder
 
 OK = 200
 Json = dict[str, Any]
+T = TypeVar("T")
 
 
 class AnswerStream(Protocol):
@@ -71,23 +74,30 @@ class AnswerTap:
 
     def commit(self, arrived: Arrived) -> None:
         """Commit a whole answer."""
-        self._guarded(arrived.endpoint, arrived.request, lambda: msgspec.json.decode(arrived.answer, type=Json))
+        self.guarded(
+            lambda: self._commit(arrived.endpoint, arrived.request, msgspec.json.decode(arrived.answer, type=Json))
+        )
 
     def commit_streamed(self, endpoint: ModelEndpoint, request: bytes, answer: Json) -> None:
         """Commit a streamed answer that is complete."""
-        self._guarded(endpoint, request, lambda: answer)
+        self.guarded(lambda: self._commit(endpoint, request, answer))
 
-    def _guarded(self, endpoint: ModelEndpoint, request: bytes, answer: Callable[[], Json]) -> None:
+    def guarded(self, step: Callable[[], T]) -> T | None:
+        """Return what a step of the recording returns; None when it fails and the exchange goes on."""
         try:
-            exchange = endpoint.read(msgspec.json.decode(request, type=Json), answer())
-            if exchange is None:
-                self.recorder.unfinished()
-            else:
-                self.recorder.commit(exchange)
+            return step()
         except Exception as error:  # the edge of the host: see `FailurePolicy`
             self.recorder.failed(error)
             if self.recorder.policy is FailurePolicy.FAIL_CLOSED:
                 raise
+            return None
+
+    def _commit(self, endpoint: ModelEndpoint, request: bytes, answer: Json) -> None:
+        exchange = endpoint.read(msgspec.json.decode(request, type=Json), answer)
+        if exchange is None:
+            self.recorder.unfinished()
+        else:
+            self.recorder.commit(exchange)
 
 
 class StreamedAnswer:
@@ -105,13 +115,18 @@ class StreamedAnswer:
         if self._stream is None:
             self._whole.append(chunk)
             return None
-        if self._done:
-            return None
+        stream = self._stream
+        answer = None if self._done else self._tap.guarded(lambda: self._added(stream, chunk))
+        return None if answer is None else lambda: self._tap.commit_streamed(self._endpoint, self._request, answer)
+
+    def _added(self, stream: AnswerStream, chunk: bytes) -> Json | None:
+        """Add a chunk to a stream of events; return the whole answer when the chunk completes it."""
+        self._done = True  # also when it cannot be read: then nothing more of it is
         for data in self._lines.feed(chunk):
-            answer = self._stream.add(data)
+            answer = stream.add(data)
             if answer is not None:
-                self._done = True
-                return lambda: self._tap.commit_streamed(self._endpoint, self._request, answer)
+                return answer
+        self._done = False
         return None
 
     def ends(self) -> Callable[[], None] | None:
