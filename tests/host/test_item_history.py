@@ -194,6 +194,26 @@ def test_a_redacted_range_is_nowhere(runtime: Runtime, before: str, after: str, 
     assert history.pop() == {"role": "user", "content": around(shown)}
 
 
+@pytest.mark.parametrize(
+    "place",
+    [{}, {"part": 0}, {"part": 0, "start": 3, "end": 9}, {"message": None}],
+    ids=["message", "part", "range", "turn"],
+)
+@pytest.mark.parametrize("more", [{}, {"content": "The answer."}], ids=["alone", "beside an answer"])
+def test_redacted_reasoning_is_not_in_the_items(history: ItemHistory, place: Any, more: Item) -> None:
+    """The view for models shows reasoning of nobody; the redaction counts all the same."""
+    history = ItemHistory(runtime_of(history), LIKE, words_of=words_everywhere)
+    history.append([{"text": "my hunter2 is safe"} | more, said("Bye.")], turn_id="t1")
+    passage = Passage(**({"turn": "t1", "message": 0} | place))
+    runtime_of(history).transcripts.redact(
+        history.key, passage, [View.MODEL_CONTEXT, View.HOST_UI], RedactionReason.SECRET, WHO
+    )
+    item = history.newest()[0]
+    assert item["text"] == "[redacted: secret]"
+    assert "hunter2" not in repr(item)
+    assert "hunter2" in repr(runtime_of(history).transcripts.replay(history.key, View.RAW_OWNER).turns)
+
+
 def test_a_redacted_message_comes_with_markers_and_keeps_its_form(history: ItemHistory) -> None:
     call = {"type": "function_call", "call_id": "1", "name": "look", "arguments": '{"city":"Paris"}'}
     history = ItemHistory(runtime_of(history), LIKE, words_of=words_everywhere)

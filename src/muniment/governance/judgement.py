@@ -40,6 +40,7 @@ from muniment.governance.views import (
     SHOWS_ORIGIN,
     SHOWS_REFERENCES,
     TELLS_ANSWERS,
+    TELLS_REDACTED_REASONING,
     Reason,
     View,
     withheld_by_authority,
@@ -150,32 +151,39 @@ def _by_policy(view: View, record: TurnRecord) -> Judgement:
 
 
 def _redacted(judged: Judgement, view: View, record: TurnRecord) -> Judgement:
-    """Withhold what redactions name from what the policy of the view shows."""
+    """Withhold what redactions name from what the policy of the view shows.
+
+    In `TELLS_REDACTED_REASONING`, what the policy withholds keeps its reason, with the causes of redactions of it.
+    """
     if record.content is None:
         return judged
     named = redacted(record.redactions, view)
     causes: dict[str, Causes] = {}
     ranges: dict[str, tuple[WithheldRange, ...]] = {}
     for place, inside in enumerate(judged.parts):
-        if judged.messages[place] is not None:
+        hidden = judged.messages[place]
+        if hidden is not None and not (hidden is Reason.VIEW_POLICY and view in TELLS_REDACTED_REASONING):
             continue
         whole = named.causes(WHOLE_TURN, words_label(place))
         for index, part in enumerate(record.content.parts[place]):
             label = part_label(place, index)
+            by_policy = inside[index] is not None
             covered = stretches(Reason.REDACTED, named.ranges.get(label, ()))
             why = whole or named.causes(label)
-            if covered and not isinstance(part, TextPart | ReasoningPart):
+            if covered and (by_policy or not isinstance(part, TextPart | ReasoningPart)):
                 why = tuple(sorted({*why, *(cause for each in covered for cause in each.causes)}))
-            if inside[index] is not None:
+            if by_policy and view not in TELLS_REDACTED_REASONING:
                 continue
             if why:
-                inside[index], causes[label] = Reason.REDACTED, why
+                inside[index], causes[label] = inside[index] or Reason.REDACTED, why
             elif covered:
                 ranges[label] = covered
         if None not in inside:
-            judged.messages[place] = Reason.REDACTED
-            gone = {cause for index in range(len(inside)) for cause in causes.get(part_label(place, index), ())}
-            causes[words_label(place)] = tuple(sorted(gone))
+            reason = judged.messages[place] = hidden or Reason.REDACTED
+            labels = [part_label(place, index) for index, each in enumerate(inside) if each is reason]
+            gone = {cause for label in labels for cause in causes.get(label, ())}
+            if gone:
+                causes[words_label(place)] = tuple(sorted(gone))
     for place, text in enumerate(record.content.labels):
         label = f"host_ref/{place}/label"
         if text is not None and judged.labels[place] and (why := named.causes(WHOLE_TURN, label)):

@@ -78,6 +78,10 @@ TELLS_ANSWERS = frozenset(
     view for view, shown in SHOWS.items() if (PartRole.ANSWER in shown) is not (PartRole.ASSISTANT_STEP in shown)
 )
 
+# views that say of what their policy withholds, which is reasoning, why somebody redacted it, too: who shows reasoning
+# to a model in spite of the policy, as a history of a framework does, shows nothing that is redacted for this view
+TELLS_REDACTED_REASONING = frozenset({View.MODEL_CONTEXT})
+
 # views that show what users say and what answers them
 SHOWS_DIALOGUE = frozenset(view for view, shown in SHOWS.items() if {PartRole.USER_WORDS, PartRole.ANSWER} <= shown)
 

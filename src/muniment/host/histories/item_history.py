@@ -6,7 +6,8 @@ shapes, as one that came another way, has no items.
 
 Items are read as a model may see them: they show what the view `model_context` shows, with a marker such as
 `[redacted: legal]` in the place of what was redacted, detected or erased. What this view withholds of every turn, as
-reasoning, is there: a framework needs its items whole. So a history takes the right to read as `raw_owner`.
+reasoning, is there unless it is redacted for this view: a framework needs its items whole. So a history takes the right
+to read as `raw_owner`. Detectors look for nothing in reasoning; a part of it of which a range is redacted is withheld.
 
 Nothing is ever deleted here, history is never rewritten:
 
@@ -245,7 +246,8 @@ def _items_of(owned: _SeenPage, shown: _SeenPage, sequence: int) -> Iterator[Pla
 
 
 def _is_policy(seen: Part | RedactionItem | None) -> bool:
-    return isinstance(seen, RedactionItem) and seen.reason is Reason.VIEW_POLICY
+    """Tell whether the policy of a view alone withholds a part; a redaction that does so, too, is among its causes."""
+    return isinstance(seen, RedactionItem) and seen.reason is Reason.VIEW_POLICY and not seen.causes
 
 
 def _is_popped(seen: Part | RedactionItem | None) -> bool:
@@ -257,5 +259,9 @@ def _marker(part: Part | RedactionItem | None) -> Part | str:
     if part is None:
         return f"[{Reason.REDACTED}]"
     if isinstance(part, RedactionItem):
-        return f"[{part.reason}: {', '.join(part.causes)}]" if part.causes else f"[{part.reason}]"
+        return (
+            f"[{Reason.REDACTED if part.reason is Reason.VIEW_POLICY else part.reason}: {', '.join(part.causes)}]"
+            if part.causes
+            else f"[{part.reason}]"
+        )
     return part
