@@ -7,7 +7,8 @@
 
 Values are turns and no memory items: items are statements with evidence, of which JSON, or the same words again, is
 refused, and a store has to give back exactly what was put. Their words are searched, shown and redacted like all words;
-a redacted value comes back as the redaction left it, or, where that is no JSON any more, not at all. A put over a value
+a value comes back as the view `model_context` shows it, with markers for what is redacted or detected, or, where that
+is no JSON any more, not at all. A put over a value
 leaves the older one in the history of the conversation. A delete masks all values of the key: no view shows them and no
 search finds them, and what an agent once knew stays on record until it is erased (`muniment guide erasure`). With
 `erase_deleted` it erases them for good at once, with a receipt each, which takes longer.
@@ -84,7 +85,7 @@ class MunimentStore(BaseStore):
     for how long values live; `sweep_ttl` deletes those that have expired, and nothing else calls it. Reads see what the
     store held before the puts of their batch, and of several puts of one key the last counts. A value is JSON of up to
     1 MiB. Any thread may call any method, and the awaited ones never hold up an event loop. Takes an access that
-    includes the view `raw_owner`.
+    includes the views `raw_owner` and `model_context`.
     """
 
     supports_ttl = True
@@ -207,8 +208,7 @@ class MunimentStore(BaseStore):
         return self._subject if isinstance(self._subject, str) else self._subject(namespace)
 
     def _delete(self, address: Address, reason: str) -> None:
-        for item in self._items.versions(address):
-            self._dismiss(item, reason, self._subject_of(item.namespace))
+        self._dismiss(address, reason, self._subject_of(address[0]))
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
