@@ -228,6 +228,26 @@ def test_vectors_are_kept_and_only_asked_for_where_they_are_missing(runtime: Run
     assert asked == ["a dog", "dog", "a cat"]
 
 
+def test_redacted_words_rank_no_more(runtime: Runtime) -> None:
+    """Vectors are of the words that a model may see, whether they were kept with the value or made for a search."""
+
+    def embed(texts: Any) -> list[list[float]]:
+        return [[float("cat" in text), float("dog" in text), 0.1] for text in texts]
+
+    index: Any = {"dims": 3, "embed": embed, "fields": ["text"]}
+    store = MunimentStore(runtime, index=index)
+    store.put(ADA, "kept", {"text": "cat"})
+    MunimentStore(runtime).put(ADA, "made", {"text": "cat"})
+    assert [round(item.score or 0) for item in store.search(ADA, query="cat")] == [1, 1]
+    for turn in ("kept~0", "made~0"):
+        place = Passage(turn=turn, message=1, part=0, start=9, end=12)
+        runtime.transcripts.redact(IN_ADA, place, [View.MODEL_CONTEXT], RedactionReason.LEGAL, "ada")
+    for reader in (store, MunimentStore(runtime, index=index)):
+        found = reader.search(ADA, query="cat")
+        assert [item.value["text"] for item in found] == ["[redacted: legal]"] * 2
+        assert [round(item.score or 0) for item in found] == [0, 0]
+
+
 def test_two_hundred_tasks_at_once_lose_nothing(runtime: Runtime) -> None:
     """Tasks on one event loop may put, get and search as they like, one key among them."""
     store = MunimentStore(runtime)

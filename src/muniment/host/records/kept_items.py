@@ -12,7 +12,7 @@ so it sees what other processes wrote, and forgets at once what was masked, reda
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Container, Iterator, Sequence
 from threading import Lock
 from typing import Any, TypeVar
@@ -37,6 +37,7 @@ FEED_EVENTS = 500
 BATCH_TURNS = 500
 BATCH_BYTES = 4 * 1024 * 1024
 TRIES_MAX = 64
+VECTORS_CACHED_MAX = 10_000
 ERASED = "turn_already_committed_and_erased"
 EXPIRY = "host.langgraph.expires"
 
@@ -47,7 +48,10 @@ V = TypeVar("V")
 
 
 class PutValue(msgspec.Struct, frozen=True, kw_only=True):
-    """A value that a key is to have. `index` and `vectors` say what a search by meaning compares; times are in ms."""
+    """A value that a key is to have. `index` and `vectors` say what a search by meaning compares; times are in ms.
+
+    `embedded` is the digest of the texts that the vectors are of.
+    """
 
     namespace: tuple[str, ...]
     key: str
@@ -57,6 +61,7 @@ class PutValue(msgspec.Struct, frozen=True, kw_only=True):
     ttl_ms: int | None = None
     expires_ms: int | None = None
     vectors: list[bytes] | None = None
+    embedded: bytes | None = None
 
 
 class KeptItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,6 +78,7 @@ class KeptItem(msgspec.Struct, frozen=True, kw_only=True):
     ttl_ms: int | None = None
     expires_ms: int | None = None
     vectors: list[bytes] | None = None
+    embedded: bytes | None = None
 
     @property
     def address(self) -> Address:
@@ -94,6 +100,7 @@ class ItemHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ttl_ms: int | None = None
     expires_ms: int | None = None
     vectors: list[bytes] | None = None
+    embedded: bytes | None = None
 
 
 class KeptItems:
@@ -114,6 +121,7 @@ class KeptItems:
         self._of_turn: dict[TurnAt, KeptItem] = {}
         self._versions: defaultdict[Address, dict[TurnAt, KeptItem]] = defaultdict(dict)
         self._free: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self._vectors: OrderedDict[TurnAt, list[bytes]] = OrderedDict()  # of the values as they are now
 
     # --- following the store ------------------------------------------------------------------------------------------
 
@@ -181,6 +189,8 @@ class KeptItems:
         if at in self._heads and at in self._values:
             item = msgspec.structs.replace(self._heads[at], value=self._values[at])
             self._of_turn[at] = self._versions[item.address][at] = item
+        if known is None or at not in self._values or known.value != self._values[at]:
+            self._vectors.pop(at, None)
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
@@ -202,6 +212,19 @@ class KeptItems:
         """Return the value that a turn is."""
         with self._lock:
             return self._of_turn.get((conversation, turn))
+
+    def vectors(self, item: KeptItem) -> list[bytes] | None:
+        """Return the vectors that were remembered of an item, and None where there are none."""
+        with self._lock:
+            return self._vectors.get(item.at)
+
+    def remember(self, item: KeptItem, vectors: list[bytes]) -> None:
+        """Remember the vectors of an item for as long as its value stays as it is."""
+        with self._lock:
+            if self._of_turn.get(item.at) is item:
+                self._vectors[item.at] = vectors
+            while len(self._vectors) > VECTORS_CACHED_MAX:
+                self._vectors.popitem(last=False)
 
     # --- writing ------------------------------------------------------------------------------------------------------
 
@@ -234,6 +257,7 @@ class KeptItems:
             ttl_ms=value.ttl_ms,
             expires_ms=value.expires_ms,
             vectors=value.vectors,
+            embedded=value.embedded,
         )
         beside = BlobPart(content=msgspec.json.encode(head), mime_type="application/json")
         return Turn(
@@ -328,6 +352,7 @@ def _head_of(place: ConversationKey, turn: SliceTurn) -> KeptItem | None:
         ttl_ms=head.ttl_ms,
         expires_ms=expiry[0] if expiry else head.expires_ms,
         vectors=head.vectors,
+        embedded=head.embedded,
     )
 
 
