@@ -186,7 +186,7 @@ class MunimentStore(BaseStore):
         embeds = self.embeddings is not None
         texts = [self._texts(op.value, op.index) if embeds and op.index is not False else [] for op in ops]
         vectors = yield from _vectors_of(texts)
-        return [self._new_value(op, *made) for op, *made in zip(ops, texts, vectors, strict=True)]
+        return [self._new_value(op, said, made) for op, said, made in zip(ops, texts, vectors, strict=True)]
 
     def _new_value(self, op: PutOp, texts: list[str], vectors: list[bytes]) -> PutValue:
         namespace = tuple(op.namespace)
