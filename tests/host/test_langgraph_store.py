@@ -19,7 +19,10 @@ from langgraph.store.memory import InMemoryStore
 
 from muniment import (
     ConversationKey,
+    Detect,
+    DetectedType,
     FixedClock,
+    Options,
     Passage,
     RedactionReason,
     Runtime,
@@ -125,11 +128,52 @@ def test_what_others_erase_and_redact_is_gone_from_the_store(runtime: Runtime) -
     store.put(("memories", "bob"), "tea", {"text": "black"})
     assert len(store.search(("memories",))) == 2
     place = Passage(turn="tea~0", message=1, part=0, start=9, end=14)
-    runtime.transcripts.redact(IN_ADA, place, [View.RAW_OWNER], RedactionReason.LEGAL, "ada")
+    runtime.transcripts.redact(IN_ADA, place, [View.MODEL_CONTEXT], RedactionReason.LEGAL, "ada")
     assert tea_of(store) == {"text": "[redacted: legal] tea"}
     runtime.lifecycle.erase(Scope(subject="ada"), reason="asked for", requester="ada")
     assert tea_of(store) is None
     assert [item.namespace for item in store.search(("memories",))] == [("memories", "bob")]
+
+
+def test_what_is_no_value_for_a_model_any_more_is_not_given_to_it(runtime: Runtime) -> None:
+    """A redaction for another view changes nothing; one of all words for the model leaves no item."""
+    store = MunimentStore(runtime)
+    store.put(ADA, "tea", {"text": "green tea"})
+    place = Passage(turn="tea~0", message=1)
+    runtime.transcripts.redact(IN_ADA, place, [View.EXPORT], RedactionReason.LEGAL, "ada")
+    assert tea_of(store) == {"text": "green tea"}
+    runtime.transcripts.redact(IN_ADA, place, [View.MODEL_CONTEXT], RedactionReason.LEGAL, "ada")
+    assert tea_of(store) is None
+    assert store.search(ADA) == []
+    assert words_of(runtime) == ["green tea"]
+    store.delete(ADA, "tea")
+    assert words_of(runtime) == []
+
+
+def test_what_is_detected_for_a_model_is_not_given_to_it() -> None:
+    """A store that looks for addresses withholds them here as everywhere."""
+    detect = Detect(views={View.MODEL_CONTEXT: frozenset({DetectedType.EMAIL})})
+    with open("memory:", options=Options(detect=detect)) as runtime:
+        store = MunimentStore(runtime)
+        store.put(ADA, "tea", {"text": "ask ada@example.org"})
+        assert tea_of(store) == {"text": "ask [detected: email]"}
+
+
+def test_a_delete_that_erases_leaves_no_value_that_cannot_be_seen(runtime: Runtime) -> None:
+    """What was redacted until it was no value, or masked by an earlier delete, is erased with the rest, once."""
+    keeping, store = MunimentStore(runtime), MunimentStore(runtime, erase_deleted=True)
+    keeping.put(ADA, "tea", {"text": "green"})
+    keeping.delete(ADA, "tea")
+    store.put(ADA, "tea", {"text": "black"})
+    runtime.transcripts.redact(
+        IN_ADA, Passage(turn="tea~1", message=1), [View.MODEL_CONTEXT], RedactionReason.LEGAL, "ada"
+    )
+    store.put(ADA, "tea~1", {"text": "stays"})
+    for _ in range(2):
+        store.delete(ADA, "tea")
+    entries = runtime.lifecycle.receipts(IN_ADA).entries
+    assert [entry.first for entry in entries if entry.transition.value == "erase"] == [1, 2]
+    assert [item.key for item in store.search(ADA)] == ["tea~1"]
 
 
 def test_a_question_ranks_by_the_words_of_the_store(runtime: Runtime) -> None:
@@ -182,6 +226,26 @@ def test_vectors_are_kept_and_only_asked_for_where_they_are_missing(runtime: Run
     assert [item.key for item in store.search(ADA, query="a dog")] == ["dog", "cat"]
     assert [item.key for item in store.search(ADA, query="a cat")] == ["cat", "dog"]
     assert asked == ["a dog", "dog", "a cat"]
+
+
+def test_redacted_words_rank_no_more(runtime: Runtime) -> None:
+    """Vectors are of the words that a model may see, whether they were kept with the value or made for a search."""
+
+    def embed(texts: Any) -> list[list[float]]:
+        return [[float("cat" in text), float("dog" in text), 0.1] for text in texts]
+
+    index: Any = {"dims": 3, "embed": embed, "fields": ["text"]}
+    store = MunimentStore(runtime, index=index)
+    store.put(ADA, "kept", {"text": "cat"})
+    MunimentStore(runtime).put(ADA, "made", {"text": "cat"})
+    assert [round(item.score or 0) for item in store.search(ADA, query="cat")] == [1, 1]
+    for turn in ("kept~0", "made~0"):
+        place = Passage(turn=turn, message=1, part=0, start=9, end=12)
+        runtime.transcripts.redact(IN_ADA, place, [View.MODEL_CONTEXT], RedactionReason.LEGAL, "ada")
+    for reader in (store, MunimentStore(runtime, index=index)):
+        found = reader.search(ADA, query="cat")
+        assert [item.value["text"] for item in found] == ["[redacted: legal]"] * 2
+        assert [round(item.score or 0) for item in found] == [0, 0]
 
 
 def test_two_hundred_tasks_at_once_lose_nothing(runtime: Runtime) -> None:

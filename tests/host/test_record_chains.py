@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterable
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muniment import Transition, open  # noqa: A004 - what a host types
 from muniment.events.identity import check_name
+from muniment.host import channel_conversations
 from muniment.host.records.escaped_name import escaped_name
 from muniment.host.records.record_chains import RecordChains
 
@@ -49,3 +54,28 @@ def test_a_hidden_record_ends_no_chain() -> None:
         assert [record.number for record in chains.newest_first(place)] == [3, 2, 0]
         assert chains.was_begun(place, "key")
         assert not chains.was_begun(place, "other")
+
+
+def test_conversations_are_listed_while_others_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever lists those of a channel, page by page, is not disturbed by new ones; each is listed once."""
+    monkeypatch.setattr(channel_conversations, "PAGE_CONVERSATIONS", 1)
+    with open("memory:") as runtime:
+        chains = RecordChains(runtime, "channel")
+
+        def begin(names: Iterable[str]) -> None:
+            for name in names:
+                chains.append(chains.place(name), "key", "ada", {}, b"body")
+
+        begin("abc")
+        listed = chains.places()
+        found = [next(listed)]
+        begin("d")
+        assert {place.conversation for place in [*found, *listed]} == set("abc")
+        writing = threading.Thread(target=begin, args=["efghijklmnopqrstuvwxyz"])
+        writing.start()
+        while writing.is_alive():
+            names = [place.conversation for place in chains.places()]
+            assert set("abcd") <= set(names)
+            assert len(names) == len(set(names))
+        writing.join()
+        assert len(list(chains.places())) == 26

@@ -40,12 +40,13 @@ from google.adk.platform import uuid as platform_uuid
 from google.adk.sessions.base_session_service import BaseSessionService, GetSessionConfig, ListSessionsResponse
 from google.adk.sessions.session import Session
 
-from muniment.errors import CursorStale, UnknownConversation
+from muniment.errors import UnknownConversation
 from muniment.events.changes import Transition
 from muniment.formats.adk_items import CREATED, DELETED, EVENT, UPDATED
 from muniment.formats.parted_items import Item
 from muniment.governance.listing import LifecycleFilter
 from muniment.host.adapted_store import AdaptedStore, StoreGiven
+from muniment.host.channel_conversations import conversations_of_channel
 from muniment.host.histories.adk_events import event_of_json
 from muniment.host.histories.adk_places import (
     CHANNEL,
@@ -75,7 +76,6 @@ from muniment.operations.conversations.listed import ConversationFilter
 
 HEADS_MAX = 4096  # of sessions that are remembered between appends
 LOCKS = 64
-PAGE_CONVERSATIONS = 100
 
 
 class StoredSession(NamedTuple):
@@ -240,23 +240,11 @@ class MunimentSessions(BaseSessionService):
         return sorted(sessions, key=lambda session: (session.last_update_time, session.user_id, session.id))
 
     def _names(self, app: str, user: str | None) -> list[SessionName]:
-        """Return the sessions that there are, in a state of the store that held still while they were listed."""
+        """Return the sessions that there are."""
         only = ConversationFilter() if user is None else ConversationFilter(subject=user)
-        while True:
-            found, cursor = list[str](), None
-            try:
-                while True:
-                    page = self._runtime.conversations.list_(
-                        CHANNEL, LifecycleFilter.ACTIVE, PAGE_CONVERSATIONS, cursor, only
-                    )
-                    found += [entry.conversation for entry in page.conversations]
-                    cursor = page.next_cursor
-                    if cursor is None:
-                        break
-            except CursorStale:
-                continue
-            names = map(SessionName.of_conversation, found)
-            return [name for name in names if name is not None and name.app == app and user in {None, name.user}]
+        found = conversations_of_channel(self._runtime, CHANNEL, LifecycleFilter.ACTIVE, only)
+        names = (SessionName.of_conversation(place.conversation) for place in found)
+        return [name for name in names if name is not None and name.app == app and user in {None, name.user}]
 
     def _delete(self, name: SessionName) -> None:
         history = session_history(self._runtime, name)

@@ -7,7 +7,8 @@
 
 Values are turns and no memory items: items are statements with evidence, of which JSON, or the same words again, is
 refused, and a store has to give back exactly what was put. Their words are searched, shown and redacted like all words;
-a redacted value comes back as the redaction left it, or, where that is no JSON any more, not at all. A put over a value
+a value comes back as the view `model_context` shows it, with markers for what is redacted or detected, or, where that
+is no JSON any more, not at all. A put over a value
 leaves the older one in the history of the conversation. A delete masks all values of the key: no view shows them and no
 search finds them, and what an agent once knew stays on record until it is erased (`muniment guide erasure`). With
 `erase_deleted` it erases them for good at once, with a receipt each, which takes longer.
@@ -19,7 +20,6 @@ the search of the store ranks, by words, and by meaning where the store has an e
 from __future__ import annotations
 
 import struct
-from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from copy import deepcopy
 from datetime import UTC, datetime, timedelta
@@ -51,6 +51,7 @@ from muniment.host.adapted_store import AdaptedStore, StoreGiven
 from muniment.host.off_loop import off_loop
 from muniment.host.records.item_matching import begins_with, check_filter, ends_with, has_values
 from muniment.host.records.kept_items import Address, KeptItem, KeptItems, PutValue
+from muniment.kernel.digest import sha256
 from muniment.kernel.sources import Clock, SystemClock
 from muniment.operations.transcripts.hits import SearchScope
 from muniment.search.query import without_syntax
@@ -59,7 +60,6 @@ CHANNEL = "langgraph-store"
 MINUTE_MS = 60_000
 REFRESHED_SHARE = 10  # a read moves an expiry that would come a tenth of its time sooner, or more
 VECTORS_BYTES_MAX = 256 * 1024  # kept with a value; more are made again when they are needed
-VECTORS_CACHED_MAX = 10_000
 HITS_PAGE = 100
 HITS_PAGES_MAX = 10
 
@@ -84,7 +84,7 @@ class MunimentStore(BaseStore):
     for how long values live; `sweep_ttl` deletes those that have expired, and nothing else calls it. Reads see what the
     store held before the puts of their batch, and of several puts of one key the last counts. A value is JSON of up to
     1 MiB. Any thread may call any method, and the awaited ones never hold up an event loop. Takes an access that
-    includes the view `raw_owner`.
+    includes the views `raw_owner` and `model_context`.
     """
 
     supports_ttl = True
@@ -104,7 +104,6 @@ class MunimentStore(BaseStore):
         self._items = KeptItems(self._store.runtime, channel)
         self._subject = subject
         self._dismiss = self._items.erase if erase_deleted else self._items.withdraw
-        self._made: OrderedDict[tuple[str, str], list[bytes]] = OrderedDict()
         self.ttl_config = ttl
         self.index_config = index
         self.embeddings = None if index is None else ensure_embeddings(index["embed"])
@@ -187,11 +186,12 @@ class MunimentStore(BaseStore):
         embeds = self.embeddings is not None
         texts = [self._texts(op.value, op.index) if embeds and op.index is not False else [] for op in ops]
         vectors = yield from _vectors_of(texts)
-        return [self._new_value(op, made) for op, made in zip(ops, vectors, strict=True)]
+        return [self._new_value(op, said, made) for op, said, made in zip(ops, texts, vectors, strict=True)]
 
-    def _new_value(self, op: PutOp, vectors: list[bytes]) -> PutValue:
+    def _new_value(self, op: PutOp, texts: list[str], vectors: list[bytes]) -> PutValue:
         namespace = tuple(op.namespace)
         ttl_ms = None if op.ttl is None else round(op.ttl * MINUTE_MS)
+        has_vectors = bool(vectors) and sum(map(len, vectors)) <= VECTORS_BYTES_MAX
         return PutValue(
             namespace=namespace,
             key=op.key,
@@ -200,15 +200,15 @@ class MunimentStore(BaseStore):
             index=op.index,
             ttl_ms=ttl_ms,
             expires_ms=None if ttl_ms is None else self.clock.now_ms() + ttl_ms,
-            vectors=vectors if vectors and sum(map(len, vectors)) <= VECTORS_BYTES_MAX else None,
+            vectors=vectors if has_vectors else None,
+            embedded=_digest_of(texts) if has_vectors else None,
         )
 
     def _subject_of(self, namespace: tuple[str, ...]) -> str:
         return self._subject if isinstance(self._subject, str) else self._subject(namespace)
 
     def _delete(self, address: Address, reason: str) -> None:
-        for item in self._items.versions(address):
-            self._dismiss(item, reason, self._subject_of(item.namespace))
+        self._dismiss(address, reason, self._subject_of(address[0]))
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
@@ -254,18 +254,24 @@ class MunimentStore(BaseStore):
     ) -> Generator[TextsToEmbed, Vectors, dict[Address, float]]:
         """Return how near the nearest vector of each item is to a question, as a cosine."""
         [asked] = _packed((yield TextsToEmbed([query], is_query=True)))
-        missing = [item for item in items if item.vectors is None and item.index is not False]
-        missing = [item for item in missing if (item.place.conversation, item.turn) not in self._made]
-        made = yield from _vectors_of([self._texts(item.value, item.index) for item in missing])
-        for item, vectors in zip(missing, made, strict=True):
-            self._made[item.place.conversation, item.turn] = vectors
-        scores = {}
+        scores: dict[Address, float] = {}
+        missing: list[tuple[KeptItem, list[str]]] = []
+        known: list[tuple[KeptItem, list[bytes]]] = []
         for item in items:
-            vectors = item.vectors or self._made.get((item.place.conversation, item.turn), [])
+            if (vectors := self._items.vectors(item)) is not None:
+                known.append((item, vectors))
+            elif item.index is not False:
+                texts = self._texts(item.value, item.index)
+                if item.vectors is not None and item.embedded == _digest_of(texts):
+                    known.append((item, item.vectors))
+                else:  # none were kept, or they are of words that were redacted since
+                    missing.append((item, texts))
+        made = yield from _vectors_of([texts for _, texts in missing])
+        known += [(item, vectors) for (item, _), vectors in zip(missing, made, strict=True)]
+        for item, vectors in known:
+            self._items.remember(item, vectors)
             if vectors:
                 scores[item.address] = max(_cosine(asked, vector) for vector in vectors)
-        while len(self._made) > VECTORS_CACHED_MAX:
-            self._made.popitem(last=False)
         return scores
 
     def _by_words(self, query: str, found: Mapping[Address, Sequence[KeptItem]], wanted: int) -> dict[Address, float]:
@@ -320,6 +326,10 @@ def _vectors_of(texts: list[list[str]]) -> Generator[TextsToEmbed, Vectors, list
     flat = [text for of_value in texts for text in of_value]
     made = iter(_packed((yield TextsToEmbed(flat)) if flat else []))
     return [[next(made) for _ in of_value] for of_value in texts]
+
+
+def _digest_of(texts: list[str]) -> bytes:
+    return sha256(msgspec.json.encode(texts))
 
 
 def _has_expired(item: KeptItem, now_ms: int) -> bool:

@@ -6,15 +6,16 @@ The turns of a key are numbered (`KEY~0`), and whoever finds a number taken take
 that can be seen is its item; the ones before it are its history.
 
 A process holds the items of its channel in memory and follows the feed of the store (`events.read`) before it answers,
-so it sees what other processes wrote, and forgets at once what was masked, redacted or erased.
+so it sees what other processes wrote, and forgets at once what was masked, redacted or erased. It follows two views:
+`raw_owner` has what is beside a value, and the value is the one that `model_context` shows.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import OrderedDict, defaultdict
+from collections.abc import Container, Iterator, Sequence
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -27,7 +28,7 @@ from muniment.events.turn import Ingress, Source, Turn
 from muniment.governance.slices import SliceTurn
 from muniment.governance.views import View
 from muniment.host.records.escaped_name import escaped_name
-from muniment.operations.events.space_event import EventTopic
+from muniment.operations.events.space_event import TURN_ERASED, EventTopic, SpaceEvent
 from muniment.operations.lifecycle.scope import Scope
 from muniment.runtime.runtime import Runtime
 
@@ -36,14 +37,21 @@ FEED_EVENTS = 500
 BATCH_TURNS = 500
 BATCH_BYTES = 4 * 1024 * 1024
 TRIES_MAX = 64
+VECTORS_CACHED_MAX = 10_000
 ERASED = "turn_already_committed_and_erased"
 EXPIRY = "host.langgraph.expires"
 
 Address = tuple[tuple[str, ...], str]
+TurnAt = tuple[str, str]  # a conversation and a turn of it
+
+V = TypeVar("V")
 
 
 class PutValue(msgspec.Struct, frozen=True, kw_only=True):
-    """A value that a key is to have. `index` and `vectors` say what a search by meaning compares; times are in ms."""
+    """A value that a key is to have. `index` and `vectors` say what a search by meaning compares; times are in ms.
+
+    `embedded` is the digest of the texts that the vectors are of.
+    """
 
     namespace: tuple[str, ...]
     key: str
@@ -53,6 +61,7 @@ class PutValue(msgspec.Struct, frozen=True, kw_only=True):
     ttl_ms: int | None = None
     expires_ms: int | None = None
     vectors: list[bytes] | None = None
+    embedded: bytes | None = None
 
 
 class KeptItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,11 +78,17 @@ class KeptItem(msgspec.Struct, frozen=True, kw_only=True):
     ttl_ms: int | None = None
     expires_ms: int | None = None
     vectors: list[bytes] | None = None
+    embedded: bytes | None = None
 
     @property
     def address(self) -> Address:
         """The namespace and the key."""
         return self.namespace, self.key
+
+    @property
+    def at(self) -> TurnAt:
+        """The conversation and the turn."""
+        return self.place.conversation, self.turn
 
 
 class ItemHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -85,6 +100,7 @@ class ItemHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ttl_ms: int | None = None
     expires_ms: int | None = None
     vectors: list[bytes] | None = None
+    embedded: bytes | None = None
 
 
 class KeptItems:
@@ -97,10 +113,15 @@ class KeptItems:
         self._begin()
 
     def _begin(self) -> None:
-        self._cursor: str | None = None
-        self._of_turn: dict[tuple[str, str], KeptItem] = {}
-        self._versions: defaultdict[Address, dict[tuple[str, str], KeptItem]] = defaultdict(dict)
+        self._cursors: dict[View, str | None] = {View.RAW_OWNER: None, View.MODEL_CONTEXT: None}
+        self._changed: set[TurnAt] = set()
+        self._left: set[TurnAt] = set()  # turns that were not erased, whether or not they can be seen
+        self._heads: dict[TurnAt, KeptItem] = {}  # without their values
+        self._values: dict[TurnAt, dict[str, Any]] = {}
+        self._of_turn: dict[TurnAt, KeptItem] = {}
+        self._versions: defaultdict[Address, dict[TurnAt, KeptItem]] = defaultdict(dict)
         self._free: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self._vectors: OrderedDict[TurnAt, list[bytes]] = OrderedDict()  # of the values as they are now
 
     # --- following the store ------------------------------------------------------------------------------------------
 
@@ -114,30 +135,62 @@ class KeptItems:
                 self._read()
 
     def _read(self) -> None:
+        """Read both views: `raw_owner` has every event that there is, so without a new one there is none in either."""
+        for event in self._events(View.RAW_OWNER):
+            self._see_head(event)
+        if not self._changed:
+            return
+        for event in self._events(View.MODEL_CONTEXT):
+            self._see_value(event)
+        for at in self._changed:
+            self._join(at)
+        self._changed.clear()
+
+    def _events(self, view: View) -> Iterator[SpaceEvent]:
+        """Yield what happened to turns since the last time, and note which turns they are."""
         more = True
         while more:
-            page = self.runtime.events.read(self._cursor, FEED_EVENTS, View.RAW_OWNER, self.channel, topics=FOLLOWED)
+            cursor = self._cursors[view]
+            page = self.runtime.events.read(cursor, FEED_EVENTS, view, self.channel, topics=FOLLOWED)
             for event in page.events:
                 if event.conversation is not None and event.turn is not None:
-                    self._see(event.conversation, event.turn, event.shown)
-            self._cursor, more = page.cursor, page.has_more
+                    self._changed.add((event.conversation, event.turn))
+                    yield event
+            self._cursors[view], more = page.cursor, page.has_more
 
-    def _see(self, conversation: str, turn: str, shown: SliceTurn | None) -> None:
-        """Take in a turn as it is shown now."""
-        name, _, number = turn.rpartition("~")
+    def _see_head(self, event: SpaceEvent) -> None:
+        """Take in what the owner sees of a turn now."""
+        assert event.conversation is not None, "the event is of a turn"
+        assert event.turn is not None, "the event is of a turn"
+        conversation, at = event.conversation, (event.conversation, event.turn)
+        name, _, number = event.turn.rpartition("~")
         if number.isdecimal():
             self._free[conversation, name] = max(self._free[conversation, name], int(number) + 1)
-        known = self._of_turn.pop((conversation, turn), None)
+        if event.type == TURN_ERASED and not event.replaced:
+            self._left.discard(at)
+        else:
+            self._left.add(at)
+        place = ConversationKey(conversation=conversation, channel=self.channel)
+        _put(self._heads, at, None if event.shown is None else _head_of(place, event.shown))
+
+    def _see_value(self, event: SpaceEvent) -> None:
+        """Take in what a model may see of a turn now."""
+        assert event.conversation is not None, "the event is of a turn"
+        assert event.turn is not None, "the event is of a turn"
+        _put(self._values, (event.conversation, event.turn), None if event.shown is None else _value_of(event.shown))
+
+    def _join(self, at: TurnAt) -> None:
+        """Make the item of a turn anew from what both views show of it."""
+        known = self._of_turn.pop(at, None)
         if known is not None:
-            self._versions[known.address].pop((conversation, turn))
+            self._versions[known.address].pop(at)
             if not self._versions[known.address]:
                 del self._versions[known.address]
-        item = (
-            None if shown is None else _item_of(ConversationKey(conversation=conversation, channel=self.channel), shown)
-        )
-        if item is not None:
-            self._of_turn[conversation, turn] = item
-            self._versions[item.address][conversation, turn] = item
+        if at in self._heads and at in self._values:
+            item = msgspec.structs.replace(self._heads[at], value=self._values[at])
+            self._of_turn[at] = self._versions[item.address][at] = item
+        if known is None or at not in self._values or known.value != self._values[at]:
+            self._vectors.pop(at, None)
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
@@ -159,6 +212,19 @@ class KeptItems:
         """Return the value that a turn is."""
         with self._lock:
             return self._of_turn.get((conversation, turn))
+
+    def vectors(self, item: KeptItem) -> list[bytes] | None:
+        """Return the vectors that were remembered of an item, and None where there are none."""
+        with self._lock:
+            return self._vectors.get(item.at)
+
+    def remember(self, item: KeptItem, vectors: list[bytes]) -> None:
+        """Remember the vectors of an item for as long as its value stays as it is."""
+        with self._lock:
+            if self._of_turn.get(item.at) is item:
+                self._vectors[item.at] = vectors
+            while len(self._vectors) > VECTORS_CACHED_MAX:
+                self._vectors.popitem(last=False)
 
     # --- writing ------------------------------------------------------------------------------------------------------
 
@@ -191,6 +257,7 @@ class KeptItems:
             ttl_ms=value.ttl_ms,
             expires_ms=value.expires_ms,
             vectors=value.vectors,
+            embedded=value.embedded,
         )
         beside = BlobPart(content=msgspec.json.encode(head), mime_type="application/json")
         return Turn(
@@ -209,14 +276,23 @@ class KeptItems:
         """Return the conversation of a namespace."""
         return ConversationKey(conversation=escaped_name(*namespace), channel=self.channel)
 
-    def withdraw(self, item: KeptItem, reason: str, requester: str) -> None:
-        """Mask a value: no view shows it any more, and its content stays."""
-        self.runtime.lifecycle.request(item.place, Transition.MASK, reason, requester, item.turn)
+    def withdraw(self, address: Address, reason: str, requester: str) -> None:
+        """Mask all values of a key: no view shows them any more, and their content stays."""
+        for place, turn in self._turns(address, self._heads):
+            self.runtime.lifecycle.request(place, Transition.MASK, reason, requester, turn)
 
-    def erase(self, item: KeptItem, reason: str, requester: str) -> None:
-        """Erase a value for good; one that is held stays."""
-        scope = Scope(conversation=item.place.conversation, channel=item.place.channel, turn=item.turn)
-        self.runtime.lifecycle.erase(scope, reason=reason, requester=requester)
+    def erase(self, address: Address, reason: str, requester: str) -> None:
+        """Erase all values of a key for good, also those that cannot be seen; one that is held stays."""
+        for place, turn in self._turns(address, self._left):
+            scope = Scope(conversation=place.conversation, channel=place.channel, turn=turn)
+            self.runtime.lifecycle.erase(scope, reason=reason, requester=requester)
+
+    def _turns(self, address: Address, among: Container[TurnAt]) -> list[tuple[ConversationKey, str]]:
+        """Return the turns of a key that are among some, oldest first."""
+        place, name = self.place(address[0]), escaped_name(address[1])
+        with self._lock:
+            turns = [f"{name}~{number}" for number in range(self._free[place.conversation, name])]
+            return [(place, turn) for turn in turns if (place.conversation, turn) in among]
 
     def expire_at(self, item: KeptItem, expires_ms: int, writer: str) -> None:
         """Record that an item expires at another time."""
@@ -246,21 +322,28 @@ def _batches(values: Sequence[PutValue]) -> Iterator[list[PutValue]]:
         yield batch
 
 
-def _item_of(place: ConversationKey, turn: SliceTurn) -> KeptItem | None:
-    """Return the value that a turn is, or None where it cannot be seen or is none any more."""
+def _put(known: dict[TurnAt, V], at: TurnAt, value: V | None) -> None:
+    """Keep what is known of a turn, or that nothing is."""
+    if value is None:
+        known.pop(at, None)
+    else:
+        known[at] = value
+
+
+def _head_of(place: ConversationKey, turn: SliceTurn) -> KeptItem | None:
+    """Return the item that a turn is, without its value, or None where it cannot be seen."""
     parts = [message.parts for message in turn.messages]
     if len(parts) != 2 or not all(parts) or not isinstance(parts[0][0], BlobPart):
         return None
     try:
         head = msgspec.json.decode(parts[0][0].content, type=ItemHead)
-        value = msgspec.json.decode("".join(part.content for part in parts[1] if isinstance(part, TextPart)))
-    except msgspec.DecodeError:  # what was redacted is no longer JSON
+    except msgspec.DecodeError:  # not of this adapter
         return None
     expiry = [attribute.value for attribute in turn.attributes if attribute.key == EXPIRY]
     return KeptItem(
         namespace=head.namespace,
         key=head.key,
-        value=value,
+        value={},
         place=place,
         turn=turn.turn,
         position=turn.position,
@@ -269,4 +352,16 @@ def _item_of(place: ConversationKey, turn: SliceTurn) -> KeptItem | None:
         ttl_ms=head.ttl_ms,
         expires_ms=expiry[0] if expiry else head.expires_ms,
         vectors=head.vectors,
+        embedded=head.embedded,
     )
+
+
+def _value_of(turn: SliceTurn) -> dict[str, Any] | None:
+    """Return the value that a turn has, as it is shown, or None where that is none any more."""
+    parts = [part for message in turn.messages for part in message.parts]
+    try:
+        return msgspec.json.decode(
+            "".join(part.content for part in parts if isinstance(part, TextPart)), type=dict[str, Any]
+        )
+    except msgspec.DecodeError:  # what was redacted is no longer JSON
+        return None

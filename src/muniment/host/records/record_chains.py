@@ -25,6 +25,7 @@ from muniment.events.turn import Ingress, Source, Turn
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.slices import SliceTurn
 from muniment.governance.views import View
+from muniment.host.channel_conversations import conversations_of_channel
 from muniment.host.records.escaped_name import escaped_name
 from muniment.operations.attachments import AttachmentPlace
 from muniment.operations.lifecycle.scope import Scope
@@ -33,7 +34,6 @@ from muniment.runtime.runtime import Runtime
 
 BODY_BYTES_MAX = 512 * 1024  # in a message; its parts are counted as JSON, with a third more
 READ_BYTES = 1024 * 1024
-CONVERSATIONS_PAGE = 100
 PAGE_TURNS = (2, 8, 32, 128)  # the newest record is often among the newest turns
 TAILS_CACHED_MAX = 4096
 SEEN = LifecycleFilter.ACTIVE_AND_ARCHIVED
@@ -73,14 +73,8 @@ class RecordChains:
         return ConversationKey(conversation=escaped_name(name), channel=self.channel)
 
     def places(self) -> Iterator[ConversationKey]:
-        """Yield the conversations of the channel."""
-        cursor = None
-        while True:
-            page = self.runtime.conversations.list_(self.channel, SEEN, CONVERSATIONS_PAGE, cursor)
-            for entry in page.conversations:
-                yield ConversationKey(conversation=entry.conversation, channel=entry.channel)
-            if (cursor := page.next_cursor) is None:
-                return
+        """Yield the conversations that the channel has when the first one is asked for."""
+        yield from conversations_of_channel(self.runtime, self.channel, SEEN)
 
     def append(self, place: ConversationKey, key: str, subject: str, head: Mapping[str, Any], body: bytes) -> None:
         """Append a record to the chain of a key; returns when it is durable."""
