@@ -25,7 +25,14 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from muniment.errors import AccessDenied, InvalidInput, MunimentError, TurnConflict, UnknownConversation
+from muniment.errors import (
+    AccessDenied,
+    CapabilityHidden,
+    InvalidInput,
+    MunimentError,
+    TurnConflict,
+    UnknownConversation,
+)
 from muniment.events.attributes import Attribute, AttributeSource, AttributeTarget, SourceKind, ValueKind
 from muniment.events.identity import Channel, ConversationId, ConversationKey, SubjectId, TurnId, check_name
 from muniment.events.message import BlobPart, Message, Part, Role
@@ -234,7 +241,7 @@ class ExchangeRecorder:
                 page = self._transcripts.replay(self._key, View.RAW_OWNER, PAGE_TURNS, cursor)
             except UnknownConversation:
                 break
-            except AccessDenied:
+            except (AccessDenied, CapabilityHidden):
                 self._readable = False
                 break
             known += _units_of(page)
