@@ -19,6 +19,10 @@ EXEMPT: dict[tuple[str, str], str] = {
         "src/muniment/host/recording/recorded_client.py::AnswerTap.guarded",
     ): "the edge of a host: its exchange goes on, or it asked for the error",
     (
+        "broad except",
+        "src/muniment/host/recording/exchange_recorder.py::ExchangeRecorder._annotate",
+    ): "the turn is committed: an error would make the host send it again",
+    (
         "kwargs",
         "src/muniment/host/recording/recorded_client.py::_sync_send.send",
     ): "stands in for a method of an HTTP client, of any version",

@@ -78,3 +78,15 @@ def test_a_system_text_that_changed_later_and_is_sent_first_is_known() -> None:
     )
     there = known([Message(role=Role.SYSTEM, content="old rules"), u1, a1, system, u2, a2])
     assert new_messages(there, [system, u1, a1, u2, a2, u3]) == [5]
+
+
+def test_a_system_text_that_is_redacted_and_sent_first_stays_redacted() -> None:
+    """Also where the store has it later, where it changed."""
+    system = Message(role=Role.SYSTEM, content="new rules")
+    u1, a1, u2 = (
+        Message(role=role, content=text)
+        for role, text in zip([Role.USER, Role.ASSISTANT, Role.USER], ["u1", "a1", "u2"], strict=True)
+    )
+    there = known([Message(role=Role.SYSTEM, content="old rules"), u1, a1, system])
+    there[-1] = KnownMessage(Role.SYSTEM, None)
+    assert new_messages(there, [system, u1, a1, u2]) == [3]

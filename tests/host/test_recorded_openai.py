@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import muniment
 from muniment import Detect, DetectedType, Options, Passage, Profile, Runtime, Scope
@@ -136,13 +137,15 @@ def test_erased_words_do_not_come_back_because_a_host_still_sends_them(runtime: 
     assert words(runtime) == [[], ["b", "answer 2"]]
 
 
-@pytest.mark.parametrize("place", [{"start": 10, "end": 14}, {"part": 0}, {}], ids=["range", "part", "message"])
-def test_redacted_words_do_not_come_back_because_a_host_still_sends_them(
-    runtime: Runtime, place: dict[str, int]
-) -> None:
+ASKED = Passage(turn=TurnId("chatcmpl-1"), message=0)
+
+
+@pytest.mark.parametrize(
+    "passage", [replace(ASKED, part=0, start=10, end=14), replace(ASKED, part=0), ASKED], ids=["range", "part", "whole"]
+)
+def test_redacted_words_do_not_come_back_because_a_host_still_sends_them(runtime: Runtime, passage: Passage) -> None:
     model = numbered()
     client_of(model, runtime).chat.completions.create(model=MODEL, messages=[user("my pin is 1234")])
-    passage = Passage(turn=TurnId("chatcmpl-1"), message=0, **({"part": 0, **place} if place else {}))
     runtime.transcripts.redact(KEY, passage, [View.RAW_OWNER], RedactionReason.PERSONAL_DATA, "ada")
     said = [user("my pin is 1234"), assistant("answer 1"), user("b")]
     client_of(model, runtime).chat.completions.create(model=MODEL, messages=said)
@@ -155,7 +158,7 @@ def test_a_part_that_is_redacted_beside_others_does_not_come_back(runtime: Runti
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
     asked = {"role": "user", "content": [{"type": "text", "text": "my pin is 1234"}, image]}
     client_of(model, runtime).chat.completions.create(model=MODEL, messages=[asked])
-    passage = Passage(turn=TurnId("chatcmpl-1"), message=0, part=0)
+    passage = replace(ASKED, part=0)
     runtime.transcripts.redact(KEY, passage, [View.RAW_OWNER], RedactionReason.PERSONAL_DATA, "ada")
     said = [asked, assistant("answer 1"), user("b")]
     client_of(model, runtime).chat.completions.create(model=MODEL, messages=said)
@@ -180,7 +183,7 @@ def test_redacted_words_do_not_come_back_where_the_report_of_what_is_withheld_is
         pins = [*many, user("my pin is 1234")]
         client_of(model, runtime).chat.completions.create(model=MODEL, messages=pins)
         for message, start in [*((0, 9 * number + 4) for number in range(65)), (1, 10)]:
-            passage = Passage(turn=TurnId("chatcmpl-1"), message=message, part=0, start=start, end=start + 4)
+            passage = replace(ASKED, message=message, part=0, start=start, end=start + 4)
             runtime.transcripts.redact(KEY, passage, [View.RAW_OWNER], RedactionReason.PERSONAL_DATA, "ada")
         assert runtime.transcripts.replay(KEY, View.RAW_OWNER, 1).budget_applied
         said = [*pins, assistant("answer 1"), user("b")]
@@ -188,16 +191,27 @@ def test_redacted_words_do_not_come_back_where_the_report_of_what_is_withheld_is
         assert words(runtime)[1:] == [["b", "answer 2"]]
 
 
+def test_where_a_policy_hides_the_view_of_the_owner_what_follows_the_last_answer_is_new() -> None:
+    """Then nobody can compare, and a host still has every exchange stored."""
+    model = numbered()
+    with muniment.open("memory:", options=Options(profile=Profile.DESKTOP)) as runtime:
+        said = [user("a")]
+        client_of(model, runtime).chat.completions.create(model=MODEL, messages=said)
+        said += [assistant("answer 1"), user("b")]
+        client_of(model, runtime).chat.completions.create(model=MODEL, messages=said)
+        page = runtime.transcripts.replay(KEY, View.HOST_UI, 9)
+        assert [len(turn.messages) for turn in page.turns] == [2, 2]
+
+
 def test_a_response_that_is_redacted_in_part_is_still_the_same_response(runtime: Runtime) -> None:
     model = ScriptedModel(lambda _asked: completion("It is 1234."))
     said = [{"role": "system", "content": "Be brief."}, user("my pin is 1234")]
-    for again in (False, True):
-        client = client_of(model, runtime)
-        client.chat.completions.create(model=MODEL, messages=said)
-        if not again:
-            for message, start in ((1, 10), (2, 6)):
-                passage = Passage(turn=TurnId("chatcmpl-1"), message=message, part=0, start=start, end=start + 4)
-                runtime.transcripts.redact(KEY, passage, [View.RAW_OWNER], RedactionReason.PERSONAL_DATA, "ada")
+    client_of(model, runtime).chat.completions.create(model=MODEL, messages=said)
+    for message, start in ((1, 10), (2, 6)):
+        passage = replace(ASKED, message=message, part=0, start=start, end=start + 4)
+        runtime.transcripts.redact(KEY, passage, [View.RAW_OWNER], RedactionReason.PERSONAL_DATA, "ada")
+    client = client_of(model, runtime)
+    client.chat.completions.create(model=MODEL, messages=said)
     assert [turn.turn for turn in turns(runtime)] == ["chatcmpl-1"]
     assert recorded_counts(client).repeated == 1
 

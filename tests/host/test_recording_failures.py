@@ -10,8 +10,9 @@ import msgspec
 import pytest
 
 import muniment
-from muniment import Runtime
+from muniment import Options, Runtime
 from muniment.errors import MunimentError
+from muniment.governance.limits import Limits
 from muniment.host.recording.exchange_recorder import FailurePolicy
 from muniment.host.recording.recorded_client import recorded_counts
 
@@ -60,6 +61,24 @@ def test_with_fail_open_the_exchange_goes_on_and_the_failure_is_loud(
     assert (counts.failed, counts.committed) == (1, 0)
     assert counts.failure is not None
     assert counts.failure in caplog.text
+    assert "secret" not in caplog.text
+
+
+@pytest.mark.parametrize("policy", FailurePolicy)
+def test_an_exchange_that_is_stored_without_its_counts_is_stored(
+    policy: FailurePolicy, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An error after the commit would make the host ask again, and what it said would be stored twice."""
+    with muniment.open("memory:", options=Options(limits=Limits(attributes_max=1))) as runtime:
+        client = client_of(numbered(), runtime, policy)
+        said = client.chat.completions.create(model=MODEL, messages=[user("my secret")])
+        assert said.choices[0].message.content == "answer 1"
+        assert words(runtime) == [["my secret", "answer 1"]]
+    counts = recorded_counts(client)
+    assert (counts.committed, counts.failed, counts.uncounted) == (1, 0, 1)
+    assert counts.failure == "request.limit_exceeded"
+    assert "not in the store" not in caplog.text
+    assert "request.limit_exceeded" in caplog.text
     assert "secret" not in caplog.text
 
 

@@ -5,7 +5,9 @@
 2. The turn id is the provider's id of the response, and a host reference of the type `response`. The same response once
    more, after a crash or from a cache, is the same turn. Of a provider that gives one id to different responses, the
    later ones are numbered.
-3. What was counted (tokens, why it stopped) becomes attributes of the turn, named as OpenTelemetry names them.
+3. What was counted (tokens, why it stopped) becomes attributes of the turn, named as OpenTelemetry names them. It is
+   written after the turn; when that fails, the turn stays without it, under either policy: a host that had an error
+   would send messages again that are stored.
 4. What breaks off or fails is not committed: nobody had the answer, and the next try brings the same messages.
 
 A failure of the store follows the policy of the host: `fail_open` counts and logs it, and the exchange goes on;
@@ -23,7 +25,14 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from muniment.errors import AccessDenied, InvalidInput, MunimentError, TurnConflict, UnknownConversation
+from muniment.errors import (
+    AccessDenied,
+    CapabilityHidden,
+    InvalidInput,
+    MunimentError,
+    TurnConflict,
+    UnknownConversation,
+)
 from muniment.events.attributes import Attribute, AttributeSource, AttributeTarget, SourceKind, ValueKind
 from muniment.events.identity import Channel, ConversationId, ConversationKey, SubjectId, TurnId, check_name
 from muniment.events.message import BlobPart, Message, Part, Role
@@ -72,14 +81,15 @@ class Exchange(Struct, frozen=True, kw_only=True):
 class RecordedCounts(Struct, frozen=True, kw_only=True):
     """How many exchanges were committed, were there already, ended without an answer, and are lost for the store.
 
-    `unfinished` are streams that broke off or were abandoned, and answers that the provider gave up. `failure` is the
-    code of the last failure.
+    `unfinished` are streams that broke off or were abandoned, and answers that the provider gave up. `uncounted` are
+    in the store without what the provider counted. `failure` is the code of the last failure.
     """
 
     committed: int = 0
     repeated: int = 0
     unfinished: int = 0
     failed: int = 0
+    uncounted: int = 0
     failure: str | None = None
 
 
@@ -112,32 +122,40 @@ class ExchangeRecorder:
             )
             committed, name = self._commit_once(turn, exchange)
             self._remember([*exchange.request, *exchange.answer])
+            self._count(RecordedCounts(committed=int(committed), repeated=int(not committed)))
             if exchange.counted:
-                self._transcripts.annotate(self._key, _attributes(name, exchange.counted))
-        self._count(committed=int(committed), repeated=int(not committed))
+                self._annotate(_attributes(name, exchange.counted))
 
     def unfinished(self) -> None:
         """Count an exchange that ended without an answer."""
-        self._count(unfinished=1)
+        self._count(RecordedCounts(unfinished=1))
 
     def failed(self, error: Exception) -> None:
         """Count and log a failure: by its code, never with content."""
-        code = error.code if isinstance(error, MunimentError) else type(error).__name__
-        self._count(failed=1, failure=code)
+        code = _code(error)
+        self._count(RecordedCounts(failed=1, failure=code))
         _log.error("an exchange is not in the store: %s (%d so far)", code, self.counts.failed)
 
-    def _count(
-        self, *, committed: int = 0, repeated: int = 0, unfinished: int = 0, failed: int = 0, failure: str | None = None
-    ) -> None:
+    def _annotate(self, attributes: list[Attribute]) -> None:
+        """Write what was counted of a turn that is committed; count and log it when that fails."""
+        try:
+            self._transcripts.annotate(self._key, attributes)
+        except Exception as error:
+            code = _code(error)
+            self._count(RecordedCounts(uncounted=1, failure=code))
+            _log.error("an exchange is in the store without its counts: %s (%d so far)", code, self.counts.uncounted)
+
+    def _count(self, more: RecordedCounts) -> None:
         """Add to the counts; never waits for a commit."""
         with self._counting:
             counts = self.counts
             self.counts = RecordedCounts(
-                committed=counts.committed + committed,
-                repeated=counts.repeated + repeated,
-                unfinished=counts.unfinished + unfinished,
-                failed=counts.failed + failed,
-                failure=failure or counts.failure,
+                committed=counts.committed + more.committed,
+                repeated=counts.repeated + more.repeated,
+                unfinished=counts.unfinished + more.unfinished,
+                failed=counts.failed + more.failed,
+                uncounted=counts.uncounted + more.uncounted,
+                failure=more.failure or counts.failure,
             )
 
     # --- which turn ---------------------------------------------------------------------------------------------------
@@ -223,7 +241,7 @@ class ExchangeRecorder:
                 page = self._transcripts.replay(self._key, View.RAW_OWNER, PAGE_TURNS, cursor)
             except UnknownConversation:
                 break
-            except AccessDenied:
+            except (AccessDenied, CapabilityHidden):
                 self._readable = False
                 break
             known += _units_of(page)
@@ -261,6 +279,10 @@ def _units_of(page: Slice | Timeline) -> list[KnownMessage]:
         for message in messages
     ]
     return [unit for unit in units if unit is not None]
+
+
+def _code(error: Exception) -> str:
+    return error.code if isinstance(error, MunimentError) else type(error).__name__
 
 
 def _within_limits(turn: Turn, messages: list[Message]) -> list[Turn]:

@@ -61,7 +61,11 @@ def new_messages(known: Sequence[KnownMessage], said: Sequence[Message], *, cut:
         elif change != "delete":
             unread = [unit.role for unit in known[start + from_known : start + to_known] if unit.digest is None]
             new += _without_unread(range(start + begin, start + end), units, unread)
-    return [places[index][0] for index in new if units[index] not in system]
+    return [
+        places[index][0]
+        for index in new
+        if units[index] not in system and KnownMessage(units[index].role, None) not in system
+    ]
 
 
 def continues(last: Sequence[KnownMessage], said: Sequence[Message]) -> int | None:
