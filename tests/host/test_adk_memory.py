@@ -106,3 +106,19 @@ def test_what_the_model_may_not_see_is_not_found(runtime: Runtime) -> None:
         assert words(await found(service, "green")) == ["I have noted the green lamp."]
 
     run(play())
+
+
+@pytest.mark.parametrize(
+    "query", ["a b", "I?", "x" * 3000, " ".join(f"word{number}" for number in range(900)), "AND OR NOT", "from:ada\0 -"]
+)
+def test_any_message_is_a_question(runtime: Runtime, query: str) -> None:
+    """ADK searches with what a user has written, whatever that is; a long one by its end."""
+
+    async def play() -> None:
+        service = MunimentMemory(runtime)
+        assert await found(service, query) == []
+        await service.add_session_to_memory(talk())
+        assert await found(service, query) == []
+        assert len(await found(service, f"{query} about the lamp")) == 2
+
+    run(play())

@@ -263,6 +263,42 @@ def test_a_store_of_langgraph_is_shadowed() -> None:
     assert (found.kind, found.place, found.old, found.ours) == ("different", "[0].value.text", "tea", "milk")
 
 
+def test_batches_at_once_prove_nothing_and_reads_alone_disturb_no_read() -> None:
+    """A batch is compared unless others wrote while it ran; of puts alone there is nothing to compare."""
+    memory = pytest.importorskip("langgraph.store.memory", reason="the package langgraph is not installed")
+    base = pytest.importorskip("langgraph.store.base")
+    entered, go = threading.Event(), threading.Event()
+
+    class Slow(memory.InMemoryStore):  # type: ignore[name-defined] # untyped here
+        def batch(self, ops: Any) -> Any:
+            if any(getattr(op, "key", None) == "slow" for op in ops):
+                entered.set()
+                go.wait(10)
+            return super().batch(ops)
+
+    def beside(slow: Any) -> Any:
+        """Return the report on a batch with a read that differs, beside another one."""
+        entered.clear()
+        go.clear()
+        kept: Any = Slow()
+        shadow(kept, memory.InMemoryStore(), STORE_CALLS)
+        kept.put(("a",), "key", {"text": "tea"})
+        assert (kept.shadow.report().reads, kept.shadow.report().same) == (0, False)
+        kept.shadow.ours.put(("a",), "key", {"text": "milk"})
+        other = threading.Thread(target=kept.batch, args=[[slow]])
+        other.start()
+        assert entered.wait(10)
+        kept.batch([base.GetOp(("a",), "key"), base.PutOp(("a",), "more", {})])
+        go.set()
+        other.join()
+        return kept.shadow.report()
+
+    writing = beside(base.PutOp(("a",), "slow", {}))
+    assert (writing.reads, writing.unsettled, writing.found) == (1, 1, 0)
+    reading = beside(base.GetOp(("a",), "slow"))
+    assert (reading.reads, reading.unsettled, reading.found) == (2, 0, 1)
+
+
 def test_a_chat_history_of_langchain_is_shadowed() -> None:
     history = pytest.importorskip("langchain_core.chat_history", reason="the package langchain-core is not installed")
     messages = pytest.importorskip("langchain_core.messages")
@@ -376,7 +412,33 @@ def test_our_saver_and_store_for_langgraph_are_shadows_without_differences() -> 
         assert store.list_namespaces(max_depth=1) == [("a",)]
         store.delete(("a",), "other")
         assert len(await store.asearch(("a",))) == 1
-        assert store.shadow.report().found == 0
+        assert store.shadow.report().same
+        assert (store.shadow.report().writes, store.shadow.report().reads) == (3, 4)
+
+    with open_store("memory:") as runtime:
+        asyncio.run(run(runtime))
+
+
+def test_our_session_service_is_the_shadow_of_one_in_a_database() -> None:
+    """What the old service notes in a session to know what it has stored says nothing to ours."""
+    sessions = pytest.importorskip("google.adk.sessions", reason="the package google-adk is not installed")
+    pytest.importorskip("aiosqlite", reason="aiosqlite is not installed")
+    from google.adk.events import Event
+
+    from muniment.host.adk_sessions import MunimentSessions
+
+    async def run(runtime: Runtime) -> None:
+        old = sessions.DatabaseSessionService("sqlite+aiosqlite:///:memory:")
+        kept: Any = shadowed(MunimentSessions(runtime), shadow_of=old)
+        made = await kept.create_session(app_name="app", user_id="ada")
+        for number in range(2):
+            await kept.append_event(made, Event(author="user", invocation_id=str(number)))
+        again = await kept.get_session(app_name="app", user_id="ada", session_id=made.id)
+        await kept.append_event(session=again, event=Event(author="user", invocation_id="2"))
+        again = await kept.get_session(app_name="app", user_id="ada", session_id=made.id)
+        assert len(again.events) == 3
+        assert kept.shadow.report().differences == []
+        assert kept.shadow.report().same
 
     with open_store("memory:") as runtime:
         asyncio.run(run(runtime))

@@ -17,7 +17,6 @@ reach it: redact it in the memory, too. `lifecycle.erase` with the subject USER 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
@@ -29,7 +28,7 @@ from google.adk.platform import time as platform_time
 from google.adk.platform import uuid as platform_uuid
 from google.adk.sessions.session import Session
 
-from muniment.errors import TurnConflict, UnknownConversation, UnknownPlace
+from muniment.errors import InvalidInput, TurnConflict, UnknownConversation, UnknownPlace
 from muniment.events.changes import Transition
 from muniment.events.turn import Turn
 from muniment.formats.adk_items import EVENT
@@ -41,11 +40,11 @@ from muniment.host.histories.item_history import ItemHistory
 from muniment.host.off_loop import off_loop
 from muniment.operations.transcripts.hits import SearchScope
 from muniment.operations.transcripts.timeline import Anchor, AnchorKind
+from muniment.search.query import without_syntax
 
 FOUND_MAX = 10
 BATCH_EVENTS = 50
 QUERY_WORDS_MAX = 64
-WORD = re.compile(r"\w+")
 METADATA = "memory_metadata"
 
 
@@ -132,15 +131,15 @@ class MunimentMemory(BaseMemoryService):
             return
 
     def _search(self, app: str, user: str, query: str) -> list[MemoryEntry]:
-        words = " ".join(WORD.findall(query)[:QUERY_WORDS_MAX])
-        if not words:
+        plain = " ".join(without_syntax(query).split()[-QUERY_WORDS_MAX:])
+        if not plain:
             return []
         like = memory_like(app, user)
         history = ItemHistory(self._runtime, like)
         within = SearchScope(channel=like.channel, conversation=like.conversation)
         try:
-            hits = self._runtime.transcripts.search(words, View.MODEL_CONTEXT, within, limit=FOUND_MAX * 2).hits
-        except UnknownConversation:
+            hits = self._runtime.transcripts.search(plain, View.MODEL_CONTEXT, within, limit=FOUND_MAX * 2).hits
+        except (UnknownConversation, InvalidInput):  # nothing was added yet, or no word of the query can be sought
             return []
         turns = list(dict.fromkeys(hit.place.turn for hit in hits if not hit.is_context))[:FOUND_MAX]
         found = (_event_of(history, turn) for turn in turns)

@@ -62,10 +62,18 @@ def as_given(given: Arguments, _result: Any) -> Arguments:
     return given
 
 
+class Effects(NamedTuple):
+    """Whether a call writes, and whether its result tells what a store has."""
+
+    writes: bool
+    reads: bool
+
+
 class ShadowedCall(NamedTuple):
     """A method or property of an adapter: what is done in which store.
 
-    `seen` returns what is compared of a result; None compares nothing. `prepared` returns what ours is given, before
+    `seen` returns what is compared of a result; None compares nothing. Where it depends on what is given whether a call
+    writes and reads, `effects` says it. `prepared` returns what ours is given, before
     the old store has it; `completed` adds what the old store answered, such as an id that it made.
     """
 
@@ -74,11 +82,20 @@ class ShadowedCall(NamedTuple):
     seen: Callable[[Any], Any] | None = None
     prepared: Callable[[Arguments], Arguments] = unchanged
     completed: Callable[[Arguments, Any], Arguments] = as_given
+    effects: Callable[[Arguments], Effects] | None = None
 
 
 READ = ShadowedCall(seen=unchanged)
 WRITE = ShadowedCall(writes=True)
 OLD_ALONE = ShadowedCall(reaches_ours=False)
+
+
+class RunningCall(NamedTuple):
+    """A call that has begun: what it does, and how many writes had begun and ended before it."""
+
+    effects: Effects
+    begun: int
+    ended: int
 
 
 class DifferenceKind(StrEnum):
@@ -107,7 +124,8 @@ class ShadowDifference(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class ShadowReport(Struct, frozen=True, kw_only=True):
     """What was done and compared since the shadow was made, and the first differences; `found` counts all of them.
 
-    `unsettled` are reads that differ and were not compared, because something was written meanwhile.
+    `reads` are results that were compared, of calls that write, too. `unsettled` are those that differ and are not
+    counted as found, because others wrote meanwhile.
     """
 
     writes: int
@@ -161,29 +179,30 @@ class Shadow:
 
     # --- what calls note ----------------------------------------------------------------------------------------------
 
-    def begin(self, call: ShadowedCall) -> tuple[int, int]:
-        """Note that a call begins; return what tells whether something is written while it runs."""
+    def begin(self, call: ShadowedCall, given: Arguments) -> RunningCall:
+        """Note that a call begins."""
+        effects = call.effects(given) if call.effects is not None else Effects(call.writes, call.seen is not None)
         with self._lock:
-            self._begun += call.writes
-            return self._begun, self._ended
+            running = RunningCall(effects, self._begun, self._ended)
+            self._begun += effects.writes
+        return running
 
-    def end(self, call: ShadowedCall) -> None:
+    def end(self, running: RunningCall) -> None:
         """Note that a call has ended in both stores, or failed."""
         with self._lock:
-            self._ended += call.writes
+            self._ended += running.effects.writes
 
-    def note(self, name: str, old: Any, ours: Any, since: tuple[int, int]) -> None:
-        """Compare two results and keep what differs."""
-        call = self.calls[name]
-        if call.seen is None:
+    def note(self, name: str, old: Any, ours: Any, running: RunningCall) -> None:
+        """Compare two results and keep what differs, unless others wrote while the call ran."""
+        if not running.effects.reads:
             return
         found = self._between(name, old, ours)
         with self._lock:
-            if not call.writes:
-                self._reads += 1
-                if found and (since[0] != since[1] or since != (self._begun, self._ended)):
-                    self._unsettled += 1
-                    return
+            self._reads += 1
+            by_others = (self._begun - running.effects.writes, self._ended)
+            if found and (running.begun != running.ended or by_others != (running.begun, running.ended)):
+                self._unsettled += 1
+                return
             self._keep(found)
 
     def failed(self, name: str, error: BaseException) -> None:
@@ -241,45 +260,45 @@ def _run(kept: Shadow, name: str, given: Arguments) -> Any:
     call = kept.calls[name]
     if not call.reaches_ours:
         return _called(kept.old, name, *given)
-    since = kept.begin(call)
+    running = kept.begin(call, given)
     try:
         prepared = _guarded(kept, name, lambda: call.prepared(given))
         result = _all(_called(kept.old, name, *given))
         if prepared is not None:
-            _guarded(kept, name, lambda: _after(kept, name, prepared, result, since))
+            _guarded(kept, name, lambda: _after(kept, name, prepared, result, running))
         return result
     finally:
-        kept.end(call)
+        kept.end(running)
 
 
-def _after(kept: Shadow, name: str, prepared: Arguments, result: Any, since: tuple[int, int]) -> None:
+def _after(kept: Shadow, name: str, prepared: Arguments, result: Any, running: RunningCall) -> None:
     completed = kept.calls[name].completed(prepared, result)
-    kept.note(name, result, _all(_called(kept.ours, name, *completed)), since)
+    kept.note(name, result, _all(_called(kept.ours, name, *completed)), running)
 
 
 async def _run_async(kept: Shadow, name: str, given: Arguments) -> Any:
     call = kept.calls[name]
     if not call.reaches_ours:
         return await _all_async(_called(kept.old, name, *given))
-    since = kept.begin(call)
+    running = kept.begin(call, given)
     try:
         prepared = _guarded(kept, name, lambda: call.prepared(given))
         result = await _all_async(_called(kept.old, name, *given))
         if prepared is not None:
             # not cancelled when it takes too long: an append that has begun is completed
-            ours = asyncio.ensure_future(_after_async(kept, name, prepared, result, since))
+            ours = asyncio.ensure_future(_after_async(kept, name, prepared, result, running))
             done, _ = await asyncio.wait([ours], timeout=OURS_SECONDS_MAX)
             if not done:
                 kept.failed(name, TimeoutError())
         return result
     finally:
-        kept.end(call)
+        kept.end(running)
 
 
-async def _after_async(kept: Shadow, name: str, prepared: Arguments, result: Any, since: tuple[int, int]) -> None:
+async def _after_async(kept: Shadow, name: str, prepared: Arguments, result: Any, running: RunningCall) -> None:
     try:
         completed = kept.calls[name].completed(prepared, result)
-        kept.note(name, result, await _all_async(_called(kept.ours, name, *completed)), since)
+        kept.note(name, result, await _all_async(_called(kept.ours, name, *completed)), running)
     except Exception as error:  # nothing of ours reaches the host
         kept.failed(name, error)
 

@@ -17,11 +17,22 @@ A saver of LangGraph numbers the versions of its channels by itself, so the old 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from muniment.errors import InvalidInput
-from muniment.host.shadow import OLD_ALONE, READ, WRITE, Arguments, ShadowedCall, copied, plain, shadow, unchanged
+from muniment.host.shadow import (
+    OLD_ALONE,
+    READ,
+    WRITE,
+    Arguments,
+    Effects,
+    ShadowedCall,
+    copied,
+    plain,
+    shadow,
+    unchanged,
+)
 
 COPIED_WRITE = ShadowedCall(writes=True, prepared=copied)
 
@@ -77,8 +88,16 @@ def _item(found: Any) -> Any:
     return found
 
 
-# one batch reads and writes
-_BATCH = ShadowedCall(writes=True, seen=_results, prepared=copied)
+def _batch(given: Arguments) -> Effects:
+    """Tell what a batch does; one that yields its operations once is taken to do both."""
+    operations = given.args[0] if given.args else given.named.get("ops")
+    if not isinstance(operations, Sequence):
+        return Effects(writes=True, reads=True)
+    puts = sum(hasattr(operation, "value") for operation in operations)
+    return Effects(writes=puts > 0, reads=puts < len(operations))
+
+
+_BATCH = ShadowedCall(seen=_results, prepared=copied, effects=_batch)
 STORE_CALLS: Mapping[str, ShadowedCall] = {"batch": _BATCH, "abatch": _BATCH}
 
 
@@ -96,12 +115,20 @@ def _with_session_id(given: Arguments, made: Any) -> Arguments:
     return Arguments(given.args, {**given.named, "session_id": made.id})
 
 
+def _unmarked(given: Arguments) -> Arguments:
+    """Return a copy whose session does not have the mark by which the old service knows what it has stored."""
+    prepared = copied(given)
+    session = prepared.args[0] if prepared.args else prepared.named["session"]
+    session._storage_update_marker = None  # noqa: SLF001 - ADK has it for its services
+    return prepared
+
+
 SESSION_SERVICE_CALLS: Mapping[str, ShadowedCall] = {
     "create_session": ShadowedCall(writes=True, seen=_session, prepared=copied, completed=_with_session_id),
     "get_session": ShadowedCall(seen=_session),
     "list_sessions": ShadowedCall(seen=_session),
     "delete_session": WRITE,
-    "append_event": COPIED_WRITE,
+    "append_event": ShadowedCall(writes=True, prepared=_unmarked),
 }
 
 # what only stores of a kind can do -> the calls of that kind

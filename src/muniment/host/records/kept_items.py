@@ -180,7 +180,7 @@ class KeptItems:
         _put(self._values, (event.conversation, event.turn), None if event.shown is None else _value_of(event.shown))
 
     def _join(self, at: TurnAt) -> None:
-        """Make the item of a turn anew from what both views show of it."""
+        """Build the item of a turn from what both views show of it."""
         known = self._of_turn.pop(at, None)
         if known is not None:
             self._versions[known.address].pop(at)
