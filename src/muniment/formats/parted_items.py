@@ -96,6 +96,7 @@ class Spelling(IntEnum):
     JSON_SPACED_ASCII = 6
     OBJECT = 7
     LIST = 8
+    MAPPING = 9  # an object whose names somebody chose: empty when it is withheld
 
 
 SPELLINGS = tuple(Spelling)
@@ -402,6 +403,8 @@ def _withheld(marker: str, gap: Gap) -> Any:
     """Return what says that a part is withheld, of the type that the item has there; a list is empty."""
     if gap.spelling is Spelling.LIST:
         return []
+    if gap.spelling is Spelling.MAPPING:
+        return {}
     if gap.spelling is Spelling.OBJECT:
         return {"withheld": marker}
     if gap.spelling is Spelling.BASE64:

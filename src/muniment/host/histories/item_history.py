@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -201,13 +202,13 @@ class ItemHistory:
             parts = [own if _is_policy(seen) else seen for own, seen in zip(of_owner, of_model, strict=True)]
             reasons = {_reason(part) for part in parts}
             if reasons & WORDS_GONE:
-                shape = shape._replace(item=self.form_left(shape.item, all_gone=reasons <= WORDS_GONE))
+                shape = shape._replace(item=self.form_left(shape.item, reasons))
             item = whole(shape, [_marker(part) for part in parts])
             yield PlacedItem(item, TurnId(turn.turn), place, POPPED_FROM if decided else [View.RAW_OWNER])
 
-    def form_left(self, form: Item, *, all_gone: bool) -> Item:
-        """Return the form of an item of which some or all words are withheld; it keeps the places of its gaps."""
-        return unnamed(form) if all_gone else form
+    def form_left(self, form: Item, reasons: AbstractSet[Reason | None], /) -> Item:
+        """Return the form of an item of which words are withheld for these reasons; None: some parts are shown."""
+        return unnamed(form) if reasons <= WORDS_GONE else form
 
     def _page(self, anchor: Anchor, view: View, size: int) -> _SeenPage:
         try:
