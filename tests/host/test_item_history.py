@@ -230,9 +230,13 @@ def test_a_redacted_message_comes_with_markers_and_keeps_its_form(history: ItemH
     ]
 
 
-CARD = said(
-    [{"type": "input_text", "text": "my card"}, {"type": "contact", "name": "Lovelace", "email_id": "ada@x.org"}]
-)
+CARD: Item = {
+    "role": "user",
+    "content": [
+        {"type": "input_text", "text": "my card"},
+        {"type": "contact", "name": "Lovelace", "email_id": "ada@x.org"},
+    ],
+}
 
 
 def test_names_deeper_in_an_item_are_words(history: ItemHistory) -> None:
