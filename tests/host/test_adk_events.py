@@ -16,7 +16,8 @@ from google.adk.events.event_actions import EventActions, EventCompaction
 from google.genai import types
 
 import muniment
-from muniment import Runtime, View
+from muniment import Passage, Runtime, View
+from muniment.events.changes import RedactionReason
 from muniment.host.adk_sessions import MunimentSessions
 from muniment.host.histories.adk_places import SessionName
 from tests.host.adk import APP, USER, begun, read, run, said
@@ -132,3 +133,72 @@ class TestEvents:
         hits = runtime.transcripts.search("muniment", View.HOST_UI).hits
         assert [hit.is_context for hit in hits] == [False, True]
         assert runtime.transcripts.search("shelf", View.HOST_UI).hits == []
+
+    @pytest.mark.parametrize("state", [{"city": "Rome"}, {"there": {"city": "Rome"}}, {"all": [{"city": "Rome"}]}])
+    def test_a_session_is_read_when_a_state_that_is_a_result_is_redacted(self, runtime: Runtime, state: Any) -> None:
+        """A state is a mapping, whatever is withheld of it."""
+        key = SessionName(APP, USER, "s").key
+
+        async def play() -> None:
+            service = MunimentSessions(runtime)
+            session = await begun(service)
+            answer = types.FunctionResponse(id="1", name="where", response={"city": "Rome"})
+            content = types.Content(role="user", parts=[types.Part(function_response=answer)])
+            actions = EventActions(state_delta=dict(state))
+            meta = {"city": "Rome"}
+            event = Event(author="clerk", content=content, actions=actions, custom_metadata=meta)
+            await service.append_event(session, event)
+            before = await read(service, session)
+            assert before is not None
+            assert before.state == state
+            _withhold(runtime, key)
+            after = await read(service, session)
+            assert after is not None
+            assert "Rome" not in repr(after)
+            assert len(after.events) == 1
+
+        run(play())
+
+    def test_what_repeats_withheld_words_is_left_out(self, runtime: Runtime) -> None:
+        key = SessionName(APP, USER, "s").key
+        segment = types.Segment(text="hunter2")
+        picture = types.FunctionResponsePart(
+            inline_data=types.FunctionResponseBlob(data=b"hunter2", mime_type="image/png")
+        )
+        event = Event(
+            author="clerk",
+            content=types.Content(
+                role="model",
+                parts=[
+                    types.Part(text="It is hunter2", thought_signature=b"hunter2"),
+                    types.Part(function_response=types.FunctionResponse(id="1", name="f", parts=[picture])),
+                    types.Part(inline_data=types.Blob(data=b"hunter2", mime_type="image/png")),
+                ],
+            ),
+            grounding_metadata=types.GroundingMetadata(grounding_supports=[types.GroundingSupport(segment=segment)]),
+            logprobs_result=types.LogprobsResult(chosen_candidates=[types.LogprobsResultCandidate(token="hunter2")]),
+        )
+
+        async def play() -> None:
+            service = MunimentSessions(runtime)
+            session = await begun(service)
+            given_event = event.model_copy(deep=True)
+            await service.append_event(session, event)
+            before = await read(service, session)
+            assert before is not None
+            assert before.events == [given_event]
+            _withhold(runtime, key)
+            after = await read(service, session)
+            assert after is not None
+            assert "hunter2" not in repr(after)
+            (shown,) = after.events
+            assert (shown.author, shown.id) == (given_event.author, given_event.id)
+
+        run(play())
+
+
+def _withhold(runtime: Runtime, key: Any) -> None:
+    """Redact the message of the newest turn of a conversation for models."""
+    turn = runtime.transcripts.replay(key, View.RAW_OWNER).turns[-1].turn
+    passage = Passage(turn=turn, message=0)
+    runtime.transcripts.redact(key, passage, [View.MODEL_CONTEXT], RedactionReason.LEGAL, "host")

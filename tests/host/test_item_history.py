@@ -226,8 +226,57 @@ def test_a_redacted_message_comes_with_markers_and_keeps_its_form(history: ItemH
     marker = "[redacted: personal_data]"
     assert history.newest() == [
         call | {"arguments": json.dumps({"withheld": marker})},
-        said(marker, "assistant", id="m"),
+        said(marker, "assistant"),
     ]
+
+
+CARD: Item = {
+    "role": "user",
+    "content": [
+        {"type": "input_text", "text": "my card"},
+        {"type": "contact", "name": "Lovelace", "email_id": "ada@x.org"},
+    ],
+}
+
+
+def test_names_deeper_in_an_item_are_words(history: ItemHistory) -> None:
+    history.append([CARD, said("Noted.", "assistant")])
+    assert history.newest()[0] == CARD
+    page = runtime_of(history).transcripts.replay(history.key, View.MODEL_CONTEXT)
+    assert "ada@x.org" in repr(page.turns)
+
+
+@pytest.mark.parametrize("by", ["erasure", "redaction"])
+def test_nothing_of_a_withheld_message_is_in_its_form(history: ItemHistory, by: str) -> None:
+    more = {"name": "Lovelace", "email_id": "ada@x.org", "id": "ada", "meta": {"type": "x", "id": "ada", "name": "ada"}}
+    history.append([CARD | more, said("Noted.", "assistant", name="helper")], turn_id="t1")
+    message = runtime_of(history).transcripts.replay(history.key).turns[0].messages[0].id
+    if by == "erasure":
+        scope = Scope(conversation=TALK, channel="default", message=message)
+        runtime_of(history).lifecycle.erase(scope, "asked for", WHO)
+    else:
+        passage = Passage(turn="t1", message=0)
+        runtime_of(history).transcripts.redact(history.key, passage, [View.MODEL_CONTEXT], RedactionReason.LEGAL, WHO)
+    item, other = history.newest()
+    assert not {"Lovelace", "ada@x.org", "ada"} & set(_texts_in(item))
+    assert item["role"] == "user"
+    assert [block["type"] for block in item["content"]] == ["input_text", "contact"]
+    assert other == said("Noted.", "assistant", name="helper")
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts_in(each)
+
+
+def test_values_of_other_types_are_no_references(history: ItemHistory) -> None:
+    """1 and true are equal in Python alone."""
+    history = ItemHistory(runtime_of(history), LIKE, words_of=words_everywhere)
+    item = {"arguments": {"on": True}, "output": {"on": 1}, "data": [{"on": 1}, {"on": True}]}
+    history.append([item])
+    assert json.dumps(history.newest()) == json.dumps([item])
 
 
 def test_an_erased_message_comes_with_a_marker(history: ItemHistory) -> None:

@@ -88,6 +88,22 @@ def roles(store: Runtime, view: View = View.RAW_OWNER) -> list[list[str]]:
     return [[str(message.role) for message in turn.messages[:-1]] for turn in shown]
 
 
+def test_a_redacted_file_leaves_a_history_that_is_read(store: Runtime) -> None:
+    """What says that it is withheld is spelled as the bytes of a file are."""
+    history = history_of(store)
+    picture = BinaryContent(data=b"hunter2", media_type="image/png")
+    asyncio.run(history.append([ModelRequest(parts=[UserPromptPart(["Look.", picture])])], run_id="r"))
+    passage = Passage(turn="r", message=0, part=1)
+    store.transcripts.redact(LAMP, passage, [View.MODEL_CONTEXT], RedactionReason.LEGAL, "host")
+    (message,) = messages_in(store)
+    (part,) = message.parts
+    assert isinstance(part, UserPromptPart)
+    words, file = part.content
+    assert words == "Look."
+    assert isinstance(file, BinaryContent)
+    assert file.data == b"[redacted: legal]"
+
+
 # --- histories --------------------------------------------------------------------------------------------------------
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -240,6 +256,16 @@ def test_closed_means_that_a_failure_of_the_store_fails_the_run(unreachable: Run
     agent = agent_of(EvidenceCapability(unreachable, "ada", recall_tokens=0, fail_closed=True))
     with pytest.raises(MunimentError):
         asyncio.run(agent.run("one"))
+
+
+def test_a_run_fails_with_its_own_error_when_the_store_fails_too(unreachable: Runtime) -> None:
+    def fail(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
+        raise asyncio.CancelledError(len(messages))
+
+    agent = agent_of(EvidenceCapability(unreachable, "ada", recall_tokens=0, fail_closed=True), FunctionModel(fail))
+    with pytest.raises(asyncio.CancelledError) as failed:
+        asyncio.run(agent.run("one"))
+    assert "server.unavailable" in "".join(failed.value.__notes__)
 
 
 def test_two_hundred_runs_at_once_lose_nothing(store: Runtime) -> None:

@@ -8,7 +8,9 @@
 | everything else: ids, actions, state, numbers | stays in the shape, which views do not show |
 
 A string or a value of the shape that is the same as a part's is a reference to it: what hides the words hides them
-there, too, as in a state value that is the whole answer. State is what code of the agent wrote: a value that only
+there, too, as in a state value that is the whole answer; a state or metadata that are this as a whole are then empty.
+Where anything of an event is withheld, what may repeat words of it is left out: grounding, log probabilities,
+citations, the files of results. State is what code of the agent wrote: a value that only
 contains such words is not reached.
 
 Arguments of calls and what calls returned are values of JSON: the names in them come back sorted, 1.0 as 1.
@@ -56,7 +58,20 @@ from muniment.kernel.canonical import encode
 EVENT = "event"
 SETS, CREATED, UPDATED, DELETED, KEYS, AT = "sets", "created", "updated", "deleted", "keys", "at"
 USER = "user"  # the author of what users say
+SUMMARY: Path = ("actions", "compaction", "compacted_content", "parts")
 CODE = "code_execution"  # the name of the call that a piece of code is
+# what may repeat the words of an event: it is left out of one of which anything is withheld
+REPEATS_WORDS = ("grounding_metadata", "logprobs_result", "citation_metadata", "live_session_resumption_update")
+PART_FIELDS: Mapping[str, frozenset[str]] = {  # what is left of a part, and of what is in it
+    "text": frozenset(),
+    "thought": frozenset(),
+    "function_call": frozenset({"id", "name", "args", "will_continue"}),
+    "function_response": frozenset({"id", "name", "response", "scheduling", "will_continue"}),
+    "executable_code": frozenset({"id", "language", "code"}),
+    "code_execution_result": frozenset({"id", "outcome", "output"}),
+    "inline_data": frozenset({"data", "mime_type"}),
+    "file_data": frozenset({"file_uri", "mime_type"}),
+}
 # where code of an agent writes what it likes, perhaps words that it was given
 WRITTEN_BY_AGENTS: tuple[Path, ...] = (
     ("actions", "state_delta"),
@@ -115,10 +130,43 @@ def parted_event(item: Item) -> PartedItem:
     for gap in gaps:
         _put(item, gap.path, None)
     for path in WRITTEN_BY_AGENTS:
-        gaps += _references(_inside(item, (EVENT, *path)), (EVENT, *path), said)
+        gaps += _references(_inside(item, (EVENT, *path)), (EVENT, *path), said, Spelling.MAPPING)
     for gap in gaps:
         _put(item, gap.path, None)
     return PartedItem(_role(item[EVENT]), [one.part for one in said], ItemShape(item, gaps, len(said)), size)
+
+
+def event_left(item: Item) -> Item:
+    """Return the shape of an item without what repeats words of its event, for one of which some are withheld.
+
+    The item is not to be used again.
+    """
+    event = item.get(EVENT)
+    if event is None:
+        return item
+    for field in REPEATS_WORDS:
+        event.pop(field, None)
+    for field in ("input_transcription", "output_transcription"):
+        for repeated in ("words", "speaker_label"):
+            (event.get(field) or {}).pop(repeated, None)
+    actions = event.get("actions") or {}
+    actions.pop("render_ui_widgets", None)
+    for confirmation in (actions.get("requested_tool_confirmations") or {}).values():
+        for repeated in ("hint", "payload"):
+            confirmation.pop(repeated, None)
+    for parts in (parts_of_event(event), _inside(event, SUMMARY) or []):
+        parts[:] = map(_part_left, parts)
+    return item
+
+
+def _part_left(part: Item) -> Item:
+    return {
+        field: {name: each for name, each in value.items() if name in PART_FIELDS[field]}
+        if isinstance(value, dict)
+        else value
+        for field, value in part.items()
+        if field in PART_FIELDS
+    }
 
 
 class _SaidPart(NamedTuple):
@@ -136,9 +184,8 @@ def _said(event: Item) -> Iterator[_SaidPart]:
         text = (event.get(field) or {}).get("text")
         if text is not None:
             yield _SaidPart((field, "text"), text, TextPart(content=text))
-    summary = ("actions", "compaction", "compacted_content", "parts")
-    for place, part in enumerate(_inside(event, summary) or ()):
-        yield from _said_in_part(part, (*summary, place))
+    for place, part in enumerate(_inside(event, SUMMARY) or ()):
+        yield from _said_in_part(part, (*SUMMARY, place))
 
 
 def _said_in_part(part: Item, path: Path) -> Iterator[_SaidPart]:
@@ -168,14 +215,19 @@ def _said_in_part(part: Item, path: Path) -> Iterator[_SaidPart]:
         yield _SaidPart((*path, "file_data", "file_uri"), file["file_uri"], uri)
 
 
-def _references(value: Any, path: Path, said: Sequence[_SaidPart]) -> Iterator[Gap]:
-    """Yield gaps for what is the same as the words of a part."""
+def _references(
+    value: Any, path: Path, said: Sequence[_SaidPart], of_object: Spelling = Spelling.OBJECT
+) -> Iterator[Gap]:
+    """Yield gaps for what is the same as the words of a part; `of_object` is how an object is spelled there."""
     if value in ("", None, [], {}):
         return
     if isinstance(value, str | dict | list):
         for place, one in enumerate(said):
-            if one.value == value and not isinstance(one.part, BlobPart):
-                yield Gap(path, place)
+            if one.value == value and not isinstance(one.part, BlobPart) and _kept(value) is value:
+                if json.dumps(one.value, sort_keys=True) != json.dumps(value, sort_keys=True):
+                    continue  # of another type: 1 is no True
+                is_object, is_list = isinstance(value, dict), isinstance(value, list)
+                yield Gap(path, place, of_object if is_object else Spelling.LIST if is_list else Spelling.PLAIN)
                 return
     if isinstance(value, str):
         return

@@ -10,7 +10,8 @@ it was, or with what a view shows instead of its words. No word is kept twice.
 | what the adapter names as a part | that part, wherever the item has its text |
 | arguments of a call that are JSON in a text | the value, where its spelling can be restored |
 | a `data:` URL in base64 | a blob |
-| a short value of a known field (`FIELDS_OF_FORM`) of the item or of a typed object in it | stays in the shape |
+| a short value of a known field of the item, or of one that an adapter names deeper in it | stays in the shape |
+| a short value that says what an object is (`TYPED`) | stays in the shape |
 | any other text that is not blank | a text part |
 | numbers, names of members | stay in the shape |
 """
@@ -22,7 +23,7 @@ import binascii
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from math import isfinite
 from typing import Any, NamedTuple
@@ -46,12 +47,18 @@ Path = Sequence[str | int]
 
 BLANK = re.compile(r"\s")
 FORM_LENGTH_MAX = 128  # code points of a value that stays in the shape
+# of an item; a field of an object in it is named with its path, without places in lists: `content.detail`
 FIELDS_OF_FORM = frozenset({
     "author", "call_id", "created_at", "detail", "finish_reason", "format", "id", "index", "kind",
     "mime_type", "media_type", "model", "model_name", "name", "object", "part_kind", "phase", "provider",
     "provider_name", "role", "server_label", "status", "stop_reason", "timestamp", "tool_name", "type", "version",
+    "tool_calls.id",
 })  # fmt: skip
-TYPED = ("type", "role", "part_kind", "kind")
+TYPED = frozenset({"type", "role", "part_kind", "kind"})
+# what of the form may say who somebody is: these, and ids but those by which calls are told apart
+NAMING = frozenset({"author", "id", "name"})
+CALL_IDS = frozenset({"call_id", "tool_call_id"})
+TOOLS = frozenset({"tool", "function"})
 PLAIN_BLOB = "application/octet-stream"
 
 ROLES: Mapping[str, Role] = {
@@ -89,6 +96,7 @@ class Spelling(IntEnum):
     JSON_SPACED_ASCII = 6
     OBJECT = 7
     LIST = 8
+    MAPPING = 9  # an object whose names somebody chose: empty when it is withheld
 
 
 SPELLINGS = tuple(Spelling)
@@ -164,6 +172,29 @@ def whole(shape: ItemShape, parts: Sequence[Part | str]) -> Item:
     return item
 
 
+def named_below(place: str, fields: Iterable[str]) -> frozenset[str]:
+    """Return fields of the objects at a path, as they are named among the fields of form."""
+    return frozenset(f"{place}.{field}" for field in fields)
+
+
+def unnamed(form: Item) -> Item:
+    """Return the form of an item, of which all words are withheld, without what may say who somebody is.
+
+    What tools are called stays; so does what is in lists, which adapters name.
+    """
+    kinds = [each for field, each in form.items() if field in TYPED and isinstance(each, str)]
+    is_of_tool = bool(CALL_IDS & form.keys()) or any(kind in TOOLS or kind.endswith("_call") for kind in kinds)
+    return {
+        field: unnamed(each) if isinstance(each, dict) else each
+        for field, each in form.items()
+        if not (isinstance(each, str) and _is_naming(field)) or (is_of_tool and field == "name")
+    }
+
+
+def _is_naming(field: str) -> bool:
+    return field in NAMING or (field.endswith("_id") and field not in CALL_IDS)
+
+
 def encode_shapes(shapes: Sequence[ItemShape]) -> bytes:
     """Return the shapes of the items of a turn as JSON."""
     return SHAPES_ENCODER.encode(shapes).encode()
@@ -187,7 +218,7 @@ def _shaped(item: Any, words_of: WordsOf, fields_of_form: frozenset[str]) -> tup
         raise TypeError
     role, given = words_of(item)
     shaping = _Shaping(given, fields_of_form)
-    return role, shaping, shaping.form(item, (), typed=True)
+    return role, shaping, shaping.form(item, ())
 
 
 def _plainly(item: Any) -> Item:
@@ -223,14 +254,14 @@ class _Shaping:
             else:
                 self._values.append((value, gap))
 
-    def form(self, value: Any, path: Path, *, typed: bool = False) -> Any:
-        """Return a value with gaps (null) for the words in it; `typed`: it is the item, or says what it is."""
+    def form(self, value: Any, path: Path) -> Any:
+        """Return a value with gaps (null) for the words in it."""
         kind = type(value)
         if kind is str:
             self.size += len(value)
             return value if not value or value.isspace() else self._gap(path, self._of_text(value))
         if kind is dict:
-            return self._of_object(value, path, typed=typed)
+            return self._of_object(value, path)
         if kind is list:
             if (gap := self._known(value)) is not None:
                 return self._gap(path, gap)
@@ -239,29 +270,36 @@ class _Shaping:
             return value
         raise TypeError
 
-    def _of_object(self, value: Item, path: Path, *, typed: bool) -> Any:
+    def _of_object(self, value: Item, path: Path) -> Any:
         if (gap := self._known(value)) is not None:
             return self._gap(path, gap)
-        typed = typed or any(type(value.get(field)) is str for field in TYPED)
         formed: Item = {}
         for name, each in value.items():
             if type(name) is not str:
                 raise TypeError
             self.size += len(name)
-            formed[name] = each if typed and self._is_form(name, each) else self.form(each, (*path, name))
+            inside = (*path, name)
+            formed[name] = each if self._is_form(inside, each) else self.form(each, inside)
         return formed
 
     def _known(self, value: Any) -> Gap | None:
         """Return the gap of a value that a part has."""
         if self._values and value:
             for known, gap in self._values:
-                if known == value:
-                    return gap
+                if known == value and json.dumps(known, sort_keys=True) == json.dumps(value, sort_keys=True):
+                    return gap  # equal in type, too: 1 is no True
         return None
 
-    def _is_form(self, member: str, value: Any) -> bool:
-        is_named = member in self._fields_of_form or member.endswith("_id")
-        return is_named and type(value) is str and len(value) <= FORM_LENGTH_MAX and not BLANK.search(value)
+    def _is_form(self, path: Path, value: Any) -> bool:
+        if type(value) is not str or len(value) > FORM_LENGTH_MAX or BLANK.search(value):
+            return False
+        member = str(path[-1])
+        if member in TYPED:
+            return True
+        names = [name for name in path if isinstance(name, str)]
+        if len(names) == 1 and member.endswith("_id"):
+            return True
+        return ".".join(names) in self._fields_of_form and not any("." in name for name in names)
 
     def _of_text(self, text: str) -> Gap:
         if text not in self._texts:
@@ -365,8 +403,12 @@ def _withheld(marker: str, gap: Gap) -> Any:
     """Return what says that a part is withheld, of the type that the item has there; a list is empty."""
     if gap.spelling is Spelling.LIST:
         return []
+    if gap.spelling is Spelling.MAPPING:
+        return {}
     if gap.spelling is Spelling.OBJECT:
         return {"withheld": marker}
+    if gap.spelling is Spelling.BASE64:
+        return base64.b64encode(marker.encode()).decode()
     return json.dumps({"withheld": marker}) if gap.spelling in JSON_SPELLINGS else marker
 
 

@@ -18,9 +18,13 @@ from muniment.events.message import (
     ToolCallResponsePart,
     UriPart,
 )
-from muniment.formats.parted_items import FIELDS_OF_FORM, Item, SpokenItem, words_by_role
+from muniment.formats.parted_items import FIELDS_OF_FORM, Item, SpokenItem, named_below, words_by_role
 
-FIELDS_OF_ITEMS = FIELDS_OF_FORM | {"environment", "execution", "namespace", "output_format", "quality", "size"}
+FIELDS_OF_ITEMS = (
+    FIELDS_OF_FORM
+    | {"environment", "execution", "namespace", "output_format", "quality", "size"}
+    | named_below("content", ("detail", "file_id", "input_audio.format"))
+)
 
 # of a call: the fields of which the first is what the tool was given, and those with what it returned
 GIVEN = ("arguments", "input", "action", "operation", "queries", "code")

@@ -35,7 +35,7 @@ from muniment.formats.adk_items import EVENT
 from muniment.governance.views import View
 from muniment.host.adapted_store import AdaptedStore, StoreGiven
 from muniment.host.histories.adk_events import event_of_json
-from muniment.host.histories.adk_places import memory_like, memory_turn
+from muniment.host.histories.adk_places import EventHistory, memory_like, memory_turn
 from muniment.host.histories.item_history import ItemHistory
 from muniment.host.off_loop import off_loop
 from muniment.operations.transcripts.hits import SearchScope
@@ -135,7 +135,7 @@ class MunimentMemory(BaseMemoryService):
         if not plain:
             return []
         like = memory_like(app, user)
-        history = ItemHistory(self._runtime, like)
+        history = EventHistory(self._runtime, like)
         within = SearchScope(channel=like.channel, conversation=like.conversation)
         try:
             hits = self._runtime.transcripts.search(plain, View.MODEL_CONTEXT, within, limit=FOUND_MAX * 2).hits

@@ -27,7 +27,7 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, User
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import AgentDepsT
 
-from muniment.errors import InvalidInput
+from muniment.errors import InvalidInput, MunimentError
 from muniment.events.identity import ConversationKey
 from muniment.events.name_types import DEFAULT_CHANNEL
 from muniment.events.turn import Delivery, Source, Turn
@@ -113,10 +113,13 @@ class EvidenceCapability(AbstractCapability[AgentDepsT]):
         return result
 
     async def on_run_error(self, ctx: RunContext[AgentDepsT], *, error: BaseException) -> AgentRunResult[Any]:
-        """Commit what the user said, and let the run fail."""
+        """Commit what the user said, and let the run fail with its own error; a note says if the store failed, too."""
         cancelled = isinstance(error, asyncio.CancelledError)
         said = [] if ctx.prompt is None else [ModelRequest(parts=[UserPromptPart(ctx.prompt)])]
-        await self._settle(ctx, said, Delivery.CANCELLED if cancelled else Delivery.UPSTREAM_FAILED)
+        try:
+            await self._settle(ctx, said, Delivery.CANCELLED if cancelled else Delivery.UPSTREAM_FAILED)
+        except MunimentError as failure:
+            error.add_note(f"The store failed, too: {failure}")
         raise error
 
     async def _settle(self, ctx: RunContext[AgentDepsT], messages: Sequence[ModelMessage], delivery: Delivery) -> None:

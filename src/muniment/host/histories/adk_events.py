@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -21,15 +19,12 @@ def event_json(event: Event) -> Item:
 
 
 def event_of_json(dumped: Mapping[str, Any]) -> Event:
-    """Return the event of its JSON; what a view withholds of calls, results and data may be a text that says so."""
+    """Return the event of its JSON; what a view withholds of calls and results may be a text that says so."""
     for part in parts_of_event(dumped):
         for kind, field in (("function_call", "args"), ("function_response", "response")):
             value = (part.get(kind) or {}).get(field)
             if isinstance(value, str):
                 part[kind][field] = _object_of(value)
-        inline = part.get("inline_data") or {}
-        if isinstance(inline.get("data"), str) and not _is_base64(inline["data"]):
-            inline["data"] = base64.b64encode(inline["data"].encode()).decode()
     return Event.model_validate_json(json.dumps(dumped))
 
 
@@ -40,11 +35,3 @@ def _object_of(text: str) -> Item:
     except ValueError:
         value = None
     return value if isinstance(value, dict) else {"withheld": text}
-
-
-def _is_base64(text: str) -> bool:
-    try:
-        base64.b64decode(text, altchars=None if "+" in text or "/" in text else b"-_", validate=True)
-    except (binascii.Error, ValueError):
-        return False
-    return True

@@ -6,6 +6,7 @@ What the turns have in them, and how conversations are named, `formats.adk_items
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
 from google.adk.events.event import Event
@@ -25,12 +26,14 @@ from muniment.formats.adk_items import (
     SETS,
     USER,
     conversation_of,
+    event_left,
     event_messages,
     parted_event,
     session_of,
     silent,
 )
 from muniment.formats.parted_items import Item, PartedItem
+from muniment.governance.views import Reason
 from muniment.host.histories.adk_events import event_json
 from muniment.host.histories.item_history import ItemHistory
 from muniment.host.histories.keyed_history import HistoryHead, KeyedHistory
@@ -84,19 +87,27 @@ def json_of_state(state: Mapping[str, Any]) -> dict[str, Any]:
     return dumped
 
 
+class EventHistory(ItemHistory):
+    """A history whose items may have events."""
+
+    def form_left(self, form: Item, _reasons: AbstractSet[Reason | None], /) -> Item:
+        """Return the form of an item without what repeats words; events need their names."""
+        return event_left(form)
+
+
 def session_history(runtime: Runtime, name: SessionName) -> KeyedHistory:
     """Return the turns of a session."""
-    return KeyedHistory(ItemHistory(runtime, _like(name.key, name.user)), session_values)
+    return KeyedHistory(EventHistory(runtime, _like(name.key, name.user)), session_values)
 
 
 def app_history(runtime: Runtime, app: str) -> KeyedHistory:
     """Return the turns of the state of an app."""
-    return KeyedHistory(ItemHistory(runtime, _like_app(app)), shared_values)
+    return KeyedHistory(EventHistory(runtime, _like_app(app)), shared_values)
 
 
 def user_history(runtime: Runtime, app: str, user: str) -> KeyedHistory:
     """Return the turns of the state of a user."""
-    return KeyedHistory(ItemHistory(runtime, _like_user(app, user)), shared_values)
+    return KeyedHistory(EventHistory(runtime, _like_user(app, user)), shared_values)
 
 
 def session_values(item: Item) -> Mapping[str, Any]:

@@ -19,13 +19,15 @@ Nothing is ever deleted here, history is never rewritten:
 of an item that the owner alone is shown (reasoning), for every view |
 
 So an item whose message is redacted as a whole for the reason `other` is not in the history; redacted for any other
-reason it comes with markers. `Runtime.lifecycle.erase` destroys what was popped or cleared.
+reason it comes with markers. Of an item whose words are all redacted or erased, the form has no names and ids either,
+but those of calls and tools. `Runtime.lifecycle.erase` destroys what was popped or cleared.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -43,6 +45,7 @@ from muniment.formats.parted_items import (
     WordsOf,
     decode_shapes,
     parted,
+    unnamed,
     whole,
     words_by_role,
 )
@@ -58,6 +61,7 @@ from muniment.runtime.runtime import Runtime
 
 PAGE_TURNS_MAX = 100
 RANDOM_IDS: IdSource = EntropyIds(SystemEntropy())
+WORDS_GONE = frozenset({Reason.ERASED, Reason.REDACTED, Reason.DETECTED, Reason.DETECTION_FAILED})
 POPPED = RedactionReason.OTHER
 POPPED_FROM: list[View] = [view for view in View if view is not View.RAW_OWNER]
 
@@ -171,9 +175,40 @@ class ItemHistory:
             # what was committed meanwhile is left out, and so is a turn that is not listed any more
             oldest = max(min(owned.turns), min(shown.turns))
             for sequence in sorted(sequences, reverse=True):
-                yield from _items_of(owned, shown, sequence)
+                yield from self._items_of(owned, shown, sequence)
             has_older = owned.has_older or min(owned.turns) < oldest
             anchor = Anchor(at=AnchorKind.BEFORE, sequence=oldest) if has_older else None
+
+    def _items_of(self, owned: _SeenPage, shown: _SeenPage, sequence: int) -> Iterator[PlacedItem]:
+        """Yield the items of a turn, newest first."""
+        turn = owned.turns[sequence]
+        if not turn.messages or not turn.messages[-1].parts:
+            return
+        last = turn.messages[-1].parts[0]
+        if not isinstance(last, BlobPart) or last.mime_type != SHAPES_TYPE:
+            return
+        shapes, model_turn = decode_shapes(last.content), shown.turns[sequence]
+        for place in range(len(shapes) - 1, -1, -1):
+            shape = shapes[place]
+            message = model_turn.messages[place]
+            if message.id not in shown.withheld and len(message.parts) == shape.parts:  # as most are
+                yield PlacedItem(whole(shape, message.parts), TurnId(turn.turn), place, POPPED_FROM)
+                continue
+            of_owner = owned.parts(turn.messages[place], shape.parts)
+            of_model = shown.parts(message, shape.parts)
+            decided = [seen for seen in of_model if not _is_policy(seen)]
+            if all(map(_is_popped, decided or of_owner)):
+                continue
+            parts = [own if _is_policy(seen) else seen for own, seen in zip(of_owner, of_model, strict=True)]
+            reasons = {_reason(part) for part in parts}
+            if reasons & WORDS_GONE:
+                shape = shape._replace(item=self.form_left(shape.item, reasons))
+            item = whole(shape, [_marker(part) for part in parts])
+            yield PlacedItem(item, TurnId(turn.turn), place, POPPED_FROM if decided else [View.RAW_OWNER])
+
+    def form_left(self, form: Item, reasons: AbstractSet[Reason | None], /) -> Item:
+        """Return the form of an item of which words are withheld for these reasons; None: some parts are shown."""
+        return unnamed(form) if reasons <= WORDS_GONE else form
 
     def _page(self, anchor: Anchor, view: View, size: int) -> _SeenPage:
         try:
@@ -203,8 +238,13 @@ class _SeenPage:
         self.turns = {turn.sequence: turn for turn in turns}
         self._whole: dict[str, RedactionItem] = {}
         self._parts: defaultdict[str, dict[int, RedactionItem]] = defaultdict(dict)
+        self.withheld: set[str] = set()
+        self._ranges: defaultdict[str, set[int]]
         for item in items:
-            if item.message is not None and item.start is None and item.attribute is None:
+            if item.message is None or item.attribute is not None:
+                continue
+            self.withheld.add(item.message)
+            if item.start is None:
                 if item.part is None:
                     self._whole[item.message] = item
                 else:
@@ -221,30 +261,6 @@ class _SeenPage:
         return [withheld.get(place) or next(shown) for place in range(count)]
 
 
-def _items_of(owned: _SeenPage, shown: _SeenPage, sequence: int) -> Iterator[PlacedItem]:
-    """Yield the items of a turn, newest first."""
-    turn = owned.turns[sequence]
-    if not turn.messages or not turn.messages[-1].parts:
-        return
-    last = turn.messages[-1].parts[0]
-    if not isinstance(last, BlobPart) or last.mime_type != SHAPES_TYPE:
-        return
-    shapes, model_turn = decode_shapes(last.content), shown.turns[sequence]
-    for place in range(len(shapes) - 1, -1, -1):
-        shape = shapes[place]
-        message = model_turn.messages[place]
-        if not message.redacted and len(message.parts) == shape.parts:  # as most are
-            yield PlacedItem(whole(shape, message.parts), TurnId(turn.turn), place, POPPED_FROM)
-            continue
-        of_owner = owned.parts(turn.messages[place], shape.parts)
-        of_model = shown.parts(message, shape.parts)
-        decided = [seen for seen in of_model if not _is_policy(seen)]
-        if not all(map(_is_popped, decided or of_owner)):
-            parts = [own if _is_policy(seen) else seen for own, seen in zip(of_owner, of_model, strict=True)]
-            item = whole(shape, [_marker(part) for part in parts])
-            yield PlacedItem(item, TurnId(turn.turn), place, POPPED_FROM if decided else [View.RAW_OWNER])
-
-
 def _is_policy(seen: Part | RedactionItem | None) -> bool:
     """Tell whether the policy of a view alone withholds a part; a redaction that does so, too, is among its causes."""
     return isinstance(seen, RedactionItem) and seen.reason is Reason.VIEW_POLICY and not seen.causes
@@ -259,9 +275,14 @@ def _marker(part: Part | RedactionItem | None) -> Part | str:
     if part is None:
         return f"[{Reason.REDACTED}]"
     if isinstance(part, RedactionItem):
-        return (
-            f"[{Reason.REDACTED if part.reason is Reason.VIEW_POLICY else part.reason}: {', '.join(part.causes)}]"
-            if part.causes
-            else f"[{part.reason}]"
-        )
+        return f"[{_reason(part)}: {', '.join(part.causes)}]" if part.causes else f"[{part.reason}]"
     return part
+
+
+def _reason(part: Part | RedactionItem | None) -> Reason | None:
+    """Return why a part is withheld; None for one that is shown."""
+    if part is None:
+        return Reason.REDACTED
+    if not isinstance(part, RedactionItem):
+        return None
+    return Reason.REDACTED if part.reason is Reason.VIEW_POLICY and part.causes else part.reason

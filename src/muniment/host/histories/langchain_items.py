@@ -13,7 +13,7 @@ from langchain_core.messages import BaseMessage, message_to_dict, messages_from_
 from muniment.errors import InvalidInput
 from muniment.events.message import Role, ToolCallResponsePart
 from muniment.events.turn import Turn
-from muniment.formats.parted_items import FIELDS_OF_FORM, Item, SpokenItem, words_by_role
+from muniment.formats.parted_items import FIELDS_OF_FORM, Item, SpokenItem, named_below, words_by_role
 from muniment.formats.turns import read_messages
 from muniment.host.histories.item_history import ItemHistory
 from muniment.runtime.runtime import Runtime
@@ -21,7 +21,20 @@ from muniment.runtime.runtime import Runtime
 LANGCHAIN = "langchain"
 METADATA = "response_metadata"
 TYPE_OF_METADATA = "langchain.response_metadata"
-FORM = FIELDS_OF_FORM | {"chunk_position", "model_provider", "outcome", "service_tier", "system_fingerprint"}
+OF_MESSAGE = FIELDS_OF_FORM | {"chunk_position", "tool_call_id"}
+OF_METADATA = FIELDS_OF_FORM | {"model_provider", "outcome", "service_tier", "system_fingerprint"}
+OF_CALL = ("id", "name")
+OF_BLOCK = ("detail", "file_id", "id", "index", "media_type", "mime_type", "tool_call_id", "tool_use_id")
+FORM = (
+    FIELDS_OF_FORM
+    | named_below("data", OF_MESSAGE)
+    | named_below(f"data.{METADATA}", OF_METADATA)
+    | named_below("data.tool_calls", OF_CALL)
+    | named_below("data.invalid_tool_calls", OF_CALL)
+    | named_below("data.tool_call_chunks", OF_CALL)
+    | named_below("data.content", OF_BLOCK)
+    | named_below("data.content.source", ("media_type",))
+)
 
 
 def langchain_history(store: Runtime, turn: Turn) -> ItemHistory:

@@ -30,9 +30,15 @@ from muniment.events.message import (
     ToolCallResponsePart,
     UriPart,
 )
-from muniment.formats.parted_items import FIELDS_OF_FORM, Item, SpokenItem
+from muniment.formats.parted_items import FIELDS_OF_FORM, Item, SpokenItem, named_below
 
-FORM = FIELDS_OF_FORM | {"canonical_system", "identifier", "outcome", "provider_url", "scope", "state", "tool_kind"}
+OF_PART = FIELDS_OF_FORM - {"author", "name"} | {"outcome", "scope", "state", "tool_call_id", "tool_kind"}
+FORM = (
+    FIELDS_OF_FORM
+    | {"canonical_system", "provider_url", "state"}
+    | named_below("parts", OF_PART)
+    | named_below("parts.content", ("identifier", "media_type", "file_id"))
+)
 JOINED = "joined"  # the kind of an item whose parts belong to the message before it
 URL = "-url"
 URL_SAFE = str.maketrans("-_", "+/")
