@@ -142,8 +142,8 @@ ASKED: dict[str, list[dict[str, Any]]] = {
     "tools.hints": each(subject=["ada"]),
     "spaces.export": each(conversation=PLACES, format=["markdown", "openai"]),
     "evidence.explain": [
-        *each(turn=[f"t-{number}{message}" for number in range(6) for message in ("", "#1", "#9")]),
-        *(asked | place for asked in each(turn=["t-0", "t-1"]) for place in PLACES),
+        *each(turn=[f"t-{number}{message}" for number in range(0, 6, 2) for message in ("", "#1", "#9")]),
+        *({"turn": "t-0"} | place for place in PLACES),
         *each(turn=["t-0"], conversation=["talk", "hall", "nowhere"]),
     ],
     "evidence.inspect": [{}, *each(conversation=PLACES)],

@@ -34,6 +34,7 @@ OF_BOB, OF_DESK = "canaryofbob", "canaryofdesk"  # words of what some are not sh
 NUMBERED = frozenset({
     "position", "positions", "sequence", "revision", "digest", "leaf", "events", "recorded", "first_sequence",
     "last_sequence", "receipt",
+    "included",  # in a checkpoint, which events of others sign as well
 })  # fmt: skip
 CURSORS = frozenset({"cursor", "next_cursor", "older_cursor", "newer_cursor", "next_after"})
 
