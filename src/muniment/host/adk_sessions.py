@@ -72,6 +72,7 @@ from muniment.host.histories.keyed_history import (
     write_all,
 )
 from muniment.host.off_loop import off_loop
+from muniment.kernel.locks import new_lock
 from muniment.operations.conversations.listed import ConversationFilter
 
 HEADS_MAX = 4096  # of sessions that are remembered between appends
@@ -101,9 +102,9 @@ class MunimentSessions(BaseSessionService):
         self._runtime = self._store.runtime
         self._requester = requester
         self._heads: OrderedDict[SessionName, HistoryHead] = OrderedDict()
-        self._heads_lock = threading.Lock()
-        self._shared_lock = threading.Lock()
-        self._locks = [threading.Lock() for _ in range(LOCKS)]
+        self._heads_lock = new_lock()
+        self._shared_lock = new_lock()
+        self._locks = [new_lock() for _ in range(LOCKS)]
 
     async def create_session(
         self, *, app_name: str, user_id: str, state: dict[str, Any] | None = None, session_id: str | None = None
@@ -298,7 +299,7 @@ class MunimentSessions(BaseSessionService):
         with self._heads_lock:
             self._heads.pop(name, None)
 
-    def _lock(self, name: SessionName) -> threading.Lock:
+    def _lock(self, name: SessionName) -> threading.RLock:
         """Return the lock under which this process appends to a session."""
         return self._locks[hash(name) % LOCKS]
 

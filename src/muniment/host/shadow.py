@@ -23,7 +23,6 @@ import copy
 import functools
 import inspect
 import logging
-import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from enum import StrEnum
@@ -33,6 +32,7 @@ import msgspec
 from msgspec import Struct
 
 from muniment.errors import MunimentError
+from muniment.kernel.locks import new_lock
 
 DIFFERENCES_MAX = 1000  # that a report lists; more are counted
 OURS_SECONDS_MAX = 10.0
@@ -145,7 +145,7 @@ class Shadow:
 
     def __init__(self, ours: Any, old: Any, calls: Mapping[str, ShadowedCall]) -> None:
         self.ours, self.old, self.calls = ours, old, calls
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._begun = self._ended = self._reads = self._unsettled = self._found = 0
         self._differences: list[ShadowDifference] = []
 

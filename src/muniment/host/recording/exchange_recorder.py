@@ -17,7 +17,6 @@ A failure of the store follows the policy of the host: `fail_open` counts and lo
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
@@ -41,6 +40,7 @@ from muniment.events.turn import Attribution, Source, Turn
 from muniment.governance.profiles import Ceiling
 from muniment.governance.views import View
 from muniment.host.recording.known_history import BLOB_BYTES_MAX, KnownMessage, continues, known_message, new_messages
+from muniment.kernel.locks import new_lock
 from muniment.kernel.sources import system_sources
 from muniment.operations.transcripts.replay import Slice
 from muniment.operations.transcripts.timeline import Anchor, AnchorKind, Timeline
@@ -104,7 +104,7 @@ class ExchangeRecorder:
         self._place = place
         assert place.conversation is not None, "it is given by `record`"
         self._key = ConversationKey(conversation=place.conversation, channel=place.channel)
-        self._lock, self._counting = threading.Lock(), threading.Lock()
+        self._lock, self._counting = new_lock(), new_lock()
         self._last: list[KnownMessage] = []  # the last request and its answer
         self._known: list[KnownMessage] | None = None  # what the store has; None before it was read
         self._readable = True

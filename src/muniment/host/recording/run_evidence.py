@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from logging import getLogger
-from threading import Lock
 from typing import TypeVar
 
 from muniment.errors import Kind, MunimentError, UnknownConversation
 from muniment.events.identity import ConversationKey
 from muniment.host.adapted_store import AdaptedStore, StoreGiven
+from muniment.kernel.locks import new_lock
 from muniment.operations.memory.prompt_report import BlockComposition, PromptBlock
 from muniment.runtime.runtime import Runtime
 
@@ -34,7 +34,7 @@ class RunEvidence:
         self._adapted = AdaptedStore(store)
         self._recall_tokens = recall_tokens
         self._fail_closed = fail_closed
-        self._counting = Lock()
+        self._counting = new_lock()
         self._failures = 0
 
     @property

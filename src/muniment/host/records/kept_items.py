@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Container, Iterator, Sequence
-from threading import Lock
 from typing import Any, TypeVar
 
 import msgspec
@@ -28,6 +27,7 @@ from muniment.events.turn import Ingress, Source, Turn
 from muniment.governance.slices import SliceTurn
 from muniment.governance.views import View
 from muniment.host.records.escaped_name import escaped_name
+from muniment.kernel.locks import new_lock
 from muniment.operations.events.space_event import TURN_ERASED, EventTopic, SpaceEvent
 from muniment.operations.lifecycle.scope import Scope
 from muniment.runtime.runtime import Runtime
@@ -109,7 +109,7 @@ class KeptItems:
     def __init__(self, runtime: Runtime, channel: str) -> None:
         self.runtime = runtime
         self.channel = channel
-        self._lock = Lock()
+        self._lock = new_lock()
         self._begin()
 
     def _begin(self) -> None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from threading import Lock
 from typing import Any, NamedTuple
 
 import msgspec
@@ -27,6 +26,7 @@ from muniment.governance.slices import SliceTurn
 from muniment.governance.views import View
 from muniment.host.channel_conversations import conversations_of_channel
 from muniment.host.records.escaped_name import escaped_name
+from muniment.kernel.locks import new_lock
 from muniment.operations.attachments import AttachmentPlace
 from muniment.operations.lifecycle.scope import Scope
 from muniment.operations.transcripts.timeline import Anchor, AnchorKind
@@ -55,7 +55,7 @@ class ChainTail:
     """Where a chain of this process ends, as far as it knows."""
 
     def __init__(self) -> None:
-        self.lock = Lock()
+        self.lock = new_lock()
         self.free = 0
 
 
@@ -66,7 +66,7 @@ class RecordChains:
         self.runtime = runtime
         self.channel = channel
         self._tails: OrderedDict[tuple[str, str], ChainTail] = OrderedDict()
-        self._lock = Lock()
+        self._lock = new_lock()
 
     def place(self, name: str) -> ConversationKey:
         """Return the conversation of a name that the framework gave."""
