@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from muniment import Runtime
 from muniment import open as open_store
 from muniment.errors import InvalidInput, StoreClosed
-from muniment.host import shadow as shadow_module
-from muniment.host.shadow import READ, WRITE, DifferenceKind, ShadowedCall, differences, shadow, unchanged
-from muniment.host.shadow_calls import (
+from muniment.host import shadowed_call
+from muniment.host.shadow import (
     CHAT_HISTORY_CALLS,
     SAVER_CALLS,
     SESSION_CALLS,
@@ -25,6 +24,7 @@ from muniment.host.shadow_calls import (
     STORE_CALLS,
     shadowed,
 )
+from muniment.host.shadowed_call import READ, WRITE, DifferenceKind, ShadowedCall, differences, shadow, unchanged
 
 # --- a store of the simplest kind -------------------------------------------------------------------------------------
 
@@ -145,7 +145,7 @@ def test_a_read_beside_a_write_proves_nothing() -> None:
 
 
 def test_a_report_lists_so_many_and_counts_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shadow_module, "DIFFERENCES_MAX", 3)
+    monkeypatch.setattr(shadowed_call, "DIFFERENCES_MAX", 3)
     kept: Any = Items("forgets", shadow_of=Items())
     for item in range(5):
         kept.add(item)
@@ -209,7 +209,7 @@ def test_a_session_of_the_agents_sdk_is_shadowed() -> None:
 
 def test_an_asynchronous_store_of_ours_that_hangs_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
     agents = pytest.importorskip("agents", reason="the package openai-agents is not installed")
-    monkeypatch.setattr(shadow_module, "OURS_SECONDS_MAX", 0.05)
+    monkeypatch.setattr(shadowed_call, "OURS_SECONDS_MAX", 0.05)
 
     class Ours(agents.SQLiteSession):  # type: ignore[name-defined] # untyped here
         async def get_items(self, limit: int | None = None) -> Any:  # noqa: ARG002 - as the SDK names it

@@ -32,6 +32,7 @@ RETURNED = ("output", "outputs", "results", "tools", "error")
 CALLS = frozenset({"mcp_approval_request", "mcp_list_tools"})
 ANSWERS = frozenset({"mcp_approval_response", "tool_search_output"})
 REASONING = frozenset({"reasoning", "compaction"})
+BESIDE_THE_ANSWER = ("annotations", "logprobs")  # what tools found, and what the model weighed
 IMAGE_CALL = "image_generation_call"
 
 
@@ -89,10 +90,7 @@ def _message(content: Any) -> Iterator[Part]:
         for sound in _objects([block.get("input_audio")]):
             if (blob := _from_base64(sound.get("data"), f"audio/{sound.get('format')}", "audio")) is not None:
                 yield blob
-        for field in (
-            "annotations",
-            "logprobs",
-        ):  # what tools found, what the model weighed: not the answer
+        for field in BESIDE_THE_ANSWER:
             if block.get(field):
                 yield ToolCallResponsePart(response=block[field])
 

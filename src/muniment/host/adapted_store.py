@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from muniment.errors import StoreClosed
 from muniment.runtime.open import open as open_runtime
@@ -31,3 +33,22 @@ class AdaptedStore:
         if self._is_own and not self._is_closed:
             self._runtime.close()
         self._is_closed = True
+
+
+class OnAdaptedStore:
+    """An adapter that is closed with its store, also by `with`."""
+
+    __slots__ = ()
+    _store: AdaptedStore
+
+    def close(self) -> None:
+        """Close the store if it was opened here; a second call does nothing."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from muniment.errors import InvalidInput
 from muniment.events.identity import DEFAULT_CHANNEL
 from muniment.events.turn import Attribution, Source
 from muniment.formats.reading.import_format import PARSERS, Format
@@ -53,11 +52,8 @@ def record(
     """Return a client that does what `client` does and commits every completed exchange; as `host.openai.record`."""
     from anthropic import Anthropic, AsyncAnthropic  # noqa: PLC0415 - whoever has a client has the package
 
-    if not isinstance(client, Anthropic | AsyncAnthropic):
-        raise InvalidInput(at="client", problem="wrong_type", choices=["Anthropic", "AsyncAnthropic"])
-    place = recorded_place(subject, conversation, channel, actor)
-    recorded: C = recorded_client(client, AnswerTap(ExchangeRecorder(runtime, place, policy), ENDPOINTS))
-    return recorded
+    recorder = ExchangeRecorder(runtime, recorded_place(subject, conversation, channel, actor), policy)
+    return recorded_client(client, (Anthropic, AsyncAnthropic), AnswerTap(recorder, ENDPOINTS))
 
 
 def messages_exchange(request: Json, answer: Json) -> Exchange | None:

@@ -18,8 +18,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from itertools import islice
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -35,7 +34,7 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from muniment.events.identity import ConversationKey
-from muniment.host.adapted_store import AdaptedStore, StoreGiven
+from muniment.host.adapted_store import AdaptedStore, OnAdaptedStore, StoreGiven
 from muniment.host.off_loop import off_loop
 from muniment.host.records.escaped_name import escaped_name
 from muniment.host.records.langgraph_checkpoints import (
@@ -53,7 +52,7 @@ SUBJECT_KEY = "user_id"
 DELTA_COUNTERS = "counters_since_delta_snapshot"
 
 
-class MunimentSaver(BaseCheckpointSaver[str]):
+class MunimentSaver(OnAdaptedStore, BaseCheckpointSaver[str]):
     """A checkpointer that keeps checkpoints as turns of a store.
 
     `store` is a runtime, of `open` or of `connect`, or the path of a store to open; `close` closes only what was opened
@@ -76,18 +75,6 @@ class MunimentSaver(BaseCheckpointSaver[str]):
         self._chains = RecordChains(self._store.runtime, channel)
         self._kept = KeptCheckpoints(self._chains)
         self._subject = subject
-
-    def close(self) -> None:
-        """Close the store if it was opened here; a second call does nothing."""
-        self._store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     # --- putting ------------------------------------------------------------------------------------------------------
 

@@ -25,8 +25,7 @@ from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 from math import hypot
 from operator import mul
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import msgspec
 from langgraph.store.base import (
@@ -47,7 +46,7 @@ from langgraph.store.base import (
 )
 
 from muniment.errors import CursorStale, InvalidInput
-from muniment.host.adapted_store import AdaptedStore, StoreGiven
+from muniment.host.adapted_store import AdaptedStore, OnAdaptedStore, StoreGiven
 from muniment.host.off_loop import off_loop
 from muniment.host.records.item_matching import begins_with, check_filter, ends_with, has_values
 from muniment.host.records.kept_items import Address, KeptItem, KeptItems, PutValue
@@ -75,7 +74,7 @@ Vectors = list[list[float]]
 Steps = Generator[TextsToEmbed, Vectors, list[Result]]
 
 
-class MunimentStore(BaseStore):
+class MunimentStore(OnAdaptedStore, BaseStore):
     """A store of LangGraph that keeps values as turns of a store of evidence.
 
     `store` is a runtime, of `open` or of `connect`, or the path of a store to open; `close` closes only what was opened
@@ -107,18 +106,6 @@ class MunimentStore(BaseStore):
         self.ttl_config = ttl
         self.index_config = index
         self.embeddings = None if index is None else ensure_embeddings(index["embed"])
-
-    def close(self) -> None:
-        """Close the store if it was opened here; a second call does nothing."""
-        self._store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Do operations, the reads before the writes; returns when what was put is durable."""

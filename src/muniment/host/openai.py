@@ -66,11 +66,8 @@ def record(
     """
     from openai import AsyncOpenAI, OpenAI  # noqa: PLC0415 - whoever has a client has the package
 
-    if not isinstance(client, OpenAI | AsyncOpenAI):
-        raise InvalidInput(at="client", problem="wrong_type", choices=["OpenAI", "AsyncOpenAI"])
-    place = recorded_place(subject, conversation, channel, actor)
-    recorded: C = recorded_client(client, AnswerTap(ExchangeRecorder(runtime, place, policy), ENDPOINTS))
-    return recorded
+    recorder = ExchangeRecorder(runtime, recorded_place(subject, conversation, channel, actor), policy)
+    return recorded_client(client, (OpenAI, AsyncOpenAI), AnswerTap(recorder, ENDPOINTS))
 
 
 # --- chat completions -------------------------------------------------------------------------------------------------

@@ -18,16 +18,18 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextvars import ContextVar
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import msgspec
 
+from muniment.errors import InvalidInput
 from muniment.host.off_loop import off_loop
 from muniment.host.recording.event_lines import EventLines
 from muniment.host.recording.exchange_recorder import Exchange, ExchangeRecorder, FailurePolicy, RecordedCounts
 
 OK = 200
 Json = dict[str, Any]
+C = TypeVar("C")
 T = TypeVar("T")
 
 
@@ -148,13 +150,16 @@ class StreamedAnswer:
             self._tap.recorder.unfinished()
 
 
-def recorded_client(client: Any, tap: AnswerTap) -> Any:
-    """Return a copy of a client whose exchanges are recorded."""
-    is_async = inspect.iscoroutinefunction(client.request)
-    copy = client.copy(http_client=_tapped(client._client, tap, is_async=is_async))  # noqa: SLF001 - has no other name
-    request = _async_request(type(client), tap) if is_async else _sync_request(type(client), tap)
-    copy.__class__ = type(type(client).__name__, (type(client),), {"request": request, "_tap": tap})
-    return copy
+def recorded_client(client: C, kinds: tuple[type, ...], tap: AnswerTap) -> C:
+    """Return a copy of a client whose exchanges are recorded; raises `request.invalid` for one of other kinds."""
+    if not isinstance(client, kinds):
+        raise InvalidInput(at="client", problem="wrong_type", choices=[kind.__name__ for kind in kinds])
+    given, kind = cast("Any", client), cast("Any", type(client))
+    is_async = inspect.iscoroutinefunction(given.request)
+    copy: Any = given.copy(http_client=_tapped(given._client, tap, is_async=is_async))  # noqa: SLF001 - has no other name
+    request = _async_request(kind, tap) if is_async else _sync_request(kind, tap)
+    copy.__class__ = type(kind.__name__, (kind,), {"request": request, "_tap": tap})
+    return cast("C", copy)
 
 
 def recorded_counts(client: Any) -> RecordedCounts:
