@@ -1,0 +1,30 @@
+"""How the CPU time of a call grows with its input: a limit in seconds fails on slow machines and under coverage."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+Input = TypeVar("Input")
+
+TIMES = 16
+"""How much longer the longer input is. What is linear takes 16 times as long, what is quadratic 256 times."""
+GROWTH_MAX = 64
+NOISE_SECONDS = 0.02
+
+
+def assert_linear(call: Callable[[Input], object], made: Callable[[int], Input], length: int) -> None:
+    """Compare an input of this length with one of a sixteenth, at the cheapest of up to three runs."""
+    short, long = made(length // TIMES), made(length)
+    costs: list[tuple[float, float]] = []
+    for _ in range(3):
+        costs.append((_seconds(call, short), _seconds(call, long)))
+        of_short, of_long = (min(each) for each in zip(*costs, strict=True))
+        if of_long <= GROWTH_MAX * of_short + NOISE_SECONDS:
+            return
+    raise AssertionError(f"{TIMES} times the input takes {of_long:.3f} s of CPU time instead of {of_short:.3f} s")
+
+
+def _seconds(call: Callable[[Input], object], given: Input) -> float:
+    began = time.process_time()
+    call(given)
+    return time.process_time() - began
