@@ -13,15 +13,12 @@ NOISE_SECONDS = 0.02
 
 
 def assert_linear(call: Callable[[Input], object], made: Callable[[int], Input], length: int) -> None:
-    """Compare an input of this length with one of a sixteenth, at the cheapest of up to three runs."""
+    """Compare an input of this length with one of a sixteenth, in up to three runs."""
     short, long = made(length // TIMES), made(length)
-    costs: list[tuple[float, float]] = []
-    for _ in range(3):
-        costs.append((_seconds(call, short), _seconds(call, long)))
-        of_short, of_long = (min(each) for each in zip(*costs, strict=True))
-        if of_long <= GROWTH_MAX * of_short + NOISE_SECONDS:
-            return
-    raise AssertionError(f"{TIMES} times the input takes {of_long:.3f} s of CPU time instead of {of_short:.3f} s")
+    growths = ((_seconds(call, short), _seconds(call, long)) for _ in range(3))
+    assert any(long_took <= GROWTH_MAX * short_took + NOISE_SECONDS for short_took, long_took in growths), (
+        "grows faster than its input"
+    )
 
 
 def _seconds(call: Callable[[Input], object], given: Input) -> float:
