@@ -88,13 +88,14 @@ export class Caller {
           }
           return received(response.body, silence, lost);
         });
+        patience = fresh(); // the server is there, however quiet the feed is
         for await (const event of sentEvents(body)) {
           retryMs = event.retryMs ?? retryMs;
           if (event.type === "problem") {
             throw problemOf(event.data ?? "");
           }
           if (event.id !== undefined) {
-            [headers["Last-Event-ID"], patience] = [event.id, fresh()];
+            headers["Last-Event-ID"] = event.id;
           }
           if (event.data !== undefined) {
             yield reportOf<Entry>(event.data, 200);
