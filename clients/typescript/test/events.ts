@@ -95,7 +95,7 @@ test("a stream that is silent for too long is asked for again, as often as it ta
   const feed = served.connected({ attemptsMax: 2 }, url).events.follow({ conversation: "silent" }, { timeoutMs: 200 });
   assert.equal((await next(feed)).turn, "t-1");
   const coming = next(feed);
-  while (proxy.seen.length < 5) {
+  for (const lateMs = Date.now() + 10_000; proxy.seen.length < 5 && Date.now() < lateMs; ) {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   await say("silent", "t-2");
