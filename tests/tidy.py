@@ -91,7 +91,19 @@ def repository_files() -> list[Path]:
     return sorted(path for path in kept if path.is_file() and "__pycache__" not in path.parts)
 
 
-def places(tree: ast.Module) -> Iterator[tuple[str, ast.ClassDef | Function]]:
+@cache
+def nodes(tree: ast.Module) -> list[ast.AST]:
+    """Return every node of a file."""
+    return list(ast.walk(tree))
+
+
+@cache
+def places(tree: ast.Module) -> list[tuple[str, ast.ClassDef | Function]]:
+    """Return every class and function of a file with its qualified name, outer ones first."""
+    return list(places_in(tree))
+
+
+def places_in(tree: ast.Module) -> Iterator[tuple[str, ast.ClassDef | Function]]:
     """Yield every class and function with its qualified name, outer ones first."""
     stack: list[tuple[str, ast.AST]] = [("", tree)]
     while stack:
@@ -136,10 +148,12 @@ def last_name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def dotted_references(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yield every name that is read, spelt in full as its import gives it."""
+@cache
+def dotted_references(tree: ast.Module) -> list[tuple[int, str]]:
+    """Return every name that is read and its line, spelt in full as its import gives it."""
+    references: list[tuple[int, str]] = []
     imported: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 imported[alias.asname or alias.name.partition(".")[0]] = (
@@ -147,7 +161,7 @@ def dotted_references(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 )
         elif isinstance(node, ast.ImportFrom) and node.module:
             imported |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Attribute | ast.Name) and isinstance(node.ctx, ast.Load):
             parts: list[str] = []
             base: ast.expr = node
@@ -155,7 +169,8 @@ def dotted_references(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 parts.append(base.attr)
                 base = base.value
             if isinstance(base, ast.Name):
-                yield node.lineno, ".".join([imported.get(base.id, base.id), *reversed(parts)])
+                references.append((node.lineno, ".".join([imported.get(base.id, base.id), *reversed(parts)])))
+    return references
 
 
 # --- size -------------------------------------------------------------------------------------------------------------
@@ -260,7 +275,7 @@ def _caught(node: ast.expr | None) -> list[str]:
 
 
 def _broad_except(tree: ast.Module, _source: Source) -> Iterator[Complaint]:
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.ExceptHandler):
             broad = {"everything", "Exception", "BaseException"}.intersection(_caught(node.type))
             passed_on = isinstance(node.body[-1], ast.Raise) and node.body[-1].exc is None
@@ -309,7 +324,9 @@ def _is_public(name: str) -> bool:
 
 
 def _public_docstring(tree: ast.Module, _source: Source) -> Iterator[Complaint]:
-    inner = {f"{name}.{child.name}" for name, node in functions(tree) for _, child in places(ast.Module(node.body, []))}
+    inner = {
+        f"{name}.{child.name}" for name, node in functions(tree) for _, child in places_in(ast.Module(node.body, []))
+    }
     for name, node in places(tree):
         overload = any(last_name(mark) in {"overload", "setter"} for mark in node.decorator_list)
         if not _is_public(name) or name in inner or overload:
@@ -337,7 +354,7 @@ def _loose_value(tree: ast.Module, _source: Source) -> Iterator[Complaint]:
 
 def _vendored(tree: ast.Module, source: Source) -> Iterator[Complaint]:
     allowed = sys.stdlib_module_names | VENDORED.get(source.path, frozenset())
-    for node in ast.walk(tree) if source.path in VENDORED else ():
+    for node in nodes(tree) if source.path in VENDORED else ():
         if isinstance(node, ast.Import | ast.ImportFrom):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or "."]
             foreign = [name for name in names if name.partition(".")[0] not in allowed]
@@ -357,7 +374,8 @@ _SILENCER = re.compile(
 
 
 def _unreasoned(tree: ast.Module, source: Source) -> Iterator[Complaint]:
-    for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
+    tokens = tokenize.generate_tokens(io.StringIO(source.text).readline) if _SILENCER.search(source.text) else ()
+    for token in tokens:
         found = _SILENCER.search(token.string) if token.type == tokenize.COMMENT else None
         if found and len(re.findall(r"[A-Za-z]{2,}", token.string[found.end() :])) < REASON_WORDS_MIN:
             line = token.start[0]
