@@ -56,6 +56,7 @@ def test_our_session_service_is_the_shadow_of_one_in_a_database() -> None:
         assert len(again.events) == 3
         assert kept.shadow.report().differences == []
         assert kept.shadow.report().same
+        await old.close()
 
     with muniment.open("memory:") as runtime:
         asyncio.run(run(runtime))
