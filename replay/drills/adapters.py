@@ -85,8 +85,8 @@ def _openai(runtime: Runtime, answered: Answered, *, is_stream: bool = False) ->
     from httpx2 import Client, MockTransport, Response  # noqa: PLC0415 - where it is installed
     from openai import OpenAI  # noqa: PLC0415 - the same
 
+    from muniment.host.failure_policy import FailurePolicy  # noqa: PLC0415 - the same
     from muniment.host.openai import record  # noqa: PLC0415 - the same
-    from muniment.host.recording.exchange_recorder import FailurePolicy  # noqa: PLC0415 - the same
 
     def respond(request: Any) -> Response:
         number = _asked(request)
@@ -122,7 +122,7 @@ def _anthropic(runtime: Runtime, answered: Answered) -> HostProcess:
     from httpx2 import Client, MockTransport, Response  # noqa: PLC0415 - the same
 
     from muniment.host.anthropic import record  # noqa: PLC0415 - the same
-    from muniment.host.recording.exchange_recorder import FailurePolicy  # noqa: PLC0415 - the same
+    from muniment.host.failure_policy import FailurePolicy  # noqa: PLC0415 - the same
 
     def respond(request: Any) -> Response:
         number = _asked(request)
