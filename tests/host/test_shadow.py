@@ -153,6 +153,17 @@ def test_values_differ_when_a_difference_is_found(one: Any, other: Any) -> None:
     assert bool(differences("call", one, other)) is (one != other)
 
 
+class Session(Items):
+    """Has what a session of the OpenAI Agents SDK has, by one method."""
+
+    def get_items(self) -> list[Any]:
+        return self.items
+
+
 def test_stores_of_different_kinds_are_no_shadows_of_each_other() -> None:
-    with pytest.raises(InvalidInput):
-        shadowed(Items(), shadow_of=object())
+    """The error names the kinds of stores that are taken."""
+    with pytest.raises(InvalidInput, match=r"adapter.*session of the OpenAI Agents SDK, .*service of Google ADK"):
+        shadowed(Items(), shadow_of=Session())
+    with pytest.raises(InvalidInput, match=r"shadow_of.*one of: session of the OpenAI Agents SDK\b") as refused:
+        shadowed(Session(), shadow_of=Items())
+    assert len(refused.value.choices) == 1
