@@ -2,7 +2,8 @@
 
 A host is given a store and does one exchange at a time. `answered` is called when the model has answered and nothing is
 committed yet. Killed anywhere after that and started again, it repeats the exchange that it has no acknowledgement of.
-The model is scripted and in the process: a repeated request has the same response.
+The model is scripted and in the process: a repeated request has the same response. What is beneath an adapter is a host
+of its own, which needs no framework.
 """
 
 from __future__ import annotations
@@ -14,23 +15,43 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
+from muniment.events.message import TextPart
 from muniment.events.name_types import ConversationId, SubjectId, TurnId
 from muniment.events.turn import Turn
+from muniment.governance.views import View
 from muniment.host.histories.item_history import ItemHistory
+from muniment.host.records.kept_items import KeptItems, PutValue
+from muniment.host.records.record_chains import RecordChains
 from muniment.runtime.runtime import Runtime
+from replay.stores import pages_of
+from replay.words import key_of
 
 CONVERSATION, SUBJECT = "drill", "ada"
+CHAINS, ITEMS = "chains", "items"  # channels
 SESSIONS = "muniment.host.openai_agents"
 
 Answered = Callable[[], None]
 HostProcess = Callable[[int], None]  # does, or repeats, the exchange of this number
 
 
+def texts_of(runtime: Runtime) -> list[str]:
+    """Return all texts of the conversation, in order."""
+    return [
+        part.content
+        for page in pages_of(runtime, key_of(CONVERSATION), View.RAW_OWNER)
+        for turn in page.turns
+        for message in turn.messages
+        for part in message.parts
+        if isinstance(part, TextPart)
+    ]
+
+
 class Adapter(NamedTuple):
-    """An adapter: the packages that it needs, and how a host starts."""
+    """An adapter: the packages that it needs, how a host starts, and everything that it said, as a store has it."""
 
     packages: tuple[str, ...]
     start: Callable[[Runtime, Answered], HostProcess]
+    said: Callable[[Runtime], list[str]] = texts_of
 
     @property
     def missing(self) -> str | None:
@@ -85,8 +106,8 @@ def _openai(runtime: Runtime, answered: Answered, *, is_stream: bool = False) ->
     from httpx2 import Client, MockTransport, Response  # noqa: PLC0415 - where it is installed
     from openai import OpenAI  # noqa: PLC0415 - the same
 
+    from muniment.host.failure_policy import FailurePolicy  # noqa: PLC0415 - the same
     from muniment.host.openai import record  # noqa: PLC0415 - the same
-    from muniment.host.recording.exchange_recorder import FailurePolicy  # noqa: PLC0415 - the same
 
     def respond(request: Any) -> Response:
         number = _asked(request)
@@ -122,7 +143,7 @@ def _anthropic(runtime: Runtime, answered: Answered) -> HostProcess:
     from httpx2 import Client, MockTransport, Response  # noqa: PLC0415 - the same
 
     from muniment.host.anthropic import record  # noqa: PLC0415 - the same
-    from muniment.host.recording.exchange_recorder import FailurePolicy  # noqa: PLC0415 - the same
+    from muniment.host.failure_policy import FailurePolicy  # noqa: PLC0415 - the same
 
     def respond(request: Any) -> Response:
         number = _asked(request)
@@ -182,8 +203,57 @@ def _item_history(runtime: Runtime, answered: Answered) -> HostProcess:
     return exchange
 
 
+# --- checkpoints and stores -------------------------------------------------------------------------------------------
+
+
+def _record_chains(runtime: Runtime, answered: Answered) -> HostProcess:
+    """Append each exchange as a record under a key of its own, as a saver puts a checkpoint."""
+    chains = RecordChains(runtime, CHAINS)
+
+    def exchange(number: int) -> None:
+        answered()
+        body = json.dumps([question(number), answer(number)]).encode()
+        chains.append(chains.place(CONVERSATION), f"exchange {number}", SUBJECT, {"exchange": number}, body)
+
+    return exchange
+
+
+def _in_record_chains(runtime: Runtime) -> list[str]:
+    chains = RecordChains(runtime, CHAINS)
+    place = chains.place(CONVERSATION)
+    records = reversed(list(chains.newest_first(place)))
+    return [text for record in records for text in json.loads(chains.body(place, record))]
+
+
+def _kept_items(runtime: Runtime, answered: Answered) -> HostProcess:
+    """Write each exchange as a batch of two keys; one that is there already is not written again, which adds values."""
+    items = KeptItems(runtime, ITEMS)
+
+    def exchange(number: int) -> None:
+        items.follow()
+        answered()
+        batch = [
+            PutValue(namespace=(CONVERSATION,), key=text, text=json.dumps({"text": text}), subject=SUBJECT)
+            for text in (question(number), answer(number))
+        ]
+        if not items.versions((batch[0].namespace, batch[0].key)):
+            items.write(batch)
+
+    return exchange
+
+
+def _in_kept_items(runtime: Runtime) -> list[str]:
+    """Return every value of every key, in the order in which they were written."""
+    items = KeptItems(runtime, ITEMS)
+    items.follow()
+    values = [item for versions in items.newest_first() for item in versions]
+    return [str(item.value["text"]) for item in sorted(values, key=lambda item: item.position)]
+
+
 ADAPTERS: dict[str, Adapter] = {
     "ItemHistory": Adapter((), _item_history),
+    "RecordChains": Adapter((), _record_chains, _in_record_chains),
+    "KeptItems": Adapter((), _kept_items, _in_kept_items),
     "record(openai)": Adapter(("openai", "httpx2"), _openai),
     "record(openai), streams": Adapter(("openai", "httpx2"), _openai_stream),
     "record(anthropic)": Adapter(("anthropic", "httpx2"), _anthropic),

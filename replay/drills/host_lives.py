@@ -28,11 +28,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from muniment.events.message import TextPart
-from muniment.governance.views import View
-from replay.drills.adapters import ADAPTERS, CONVERSATION, said
-from replay.stores import opened, pages_of
-from replay.words import key_of
+from replay.drills.adapters import ADAPTERS, said
+from replay.stores import opened
 
 LIVES_EACH = 25  # in one store
 EXCHANGES_MAX = 3  # before the one that is killed
@@ -134,17 +131,10 @@ def _acknowledge(number: int) -> None:
     os.write(1, f"{number}\n".encode())
 
 
-def look(directory: Path, acknowledged: int) -> tuple[int, list[str]]:
+def look(directory: Path, adapter: str, acknowledged: int) -> tuple[int, list[str]]:
     """Return how many exchanges a store has, and what is wrong with it."""
     with opened(directory) as runtime:
-        texts = [
-            part.content
-            for page in pages_of(runtime, key_of(CONVERSATION), View.RAW_OWNER)
-            for turn in page.turns
-            for message in turn.messages
-            for part in message.parts
-            if isinstance(part, TextPart)
-        ]
+        texts = ADAPTERS[adapter].said(runtime)
         wrong = [] if runtime.system.health().sound else ["the store is not sound"]
     there = len(texts) // 2
     if texts != said(there):
@@ -198,7 +188,7 @@ def _store(directory: Path, adapter: str, kills: int, chance: random.Random, don
         acknowledged = max([acknowledged, *written])
         if ended != signal.SIGKILL:
             done.wrong.append(f"a host ended by itself with {ended}")
-        [[there, wrong]], _ = forked(partial(look, directory, acknowledged))
+        [[there, wrong]], _ = forked(partial(look, directory, adapter, acknowledged))
         done.kills += 1
         done.committed += there > acknowledged
         done.wrong += wrong

@@ -13,8 +13,8 @@ from muniment.events.identity import ConversationId, ConversationKey
 from muniment.events.message import TextPart
 from muniment.governance.slices import SliceTurn
 from muniment.governance.views import View
+from muniment.host.failure_policy import FailurePolicy
 from muniment.host.openai import record
-from muniment.host.recording.exchange_recorder import FailurePolicy
 from tests.host.scripted_model import ScriptedModel, completion
 
 openai = pytest.importorskip("openai", reason="the package openai is not installed")

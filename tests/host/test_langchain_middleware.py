@@ -20,12 +20,12 @@ from langgraph.types import Command, interrupt
 
 import muniment
 from muniment import ConversationKey, View
-from muniment.errors import Corrupt, MunimentError
+from muniment.errors import MunimentError
 from muniment.events.message import Role, TextPart, ToolCallPart, ToolCallResponsePart
+from muniment.host.failure_policy import FailurePolicy
 from muniment.host.langchain_history import EvidenceChatHistory
 from muniment.host.langchain_middleware import EvidenceMiddleware
 from muniment.host.off_loop import off_loop
-from muniment.host.recording.run_evidence import RunEvidence
 from muniment.runtime.runtime import Runtime
 from tests.host.scripted_chat import ScriptedChat, add
 
@@ -77,7 +77,7 @@ def history(store: Runtime, conversation: str = "lamp") -> list[BaseMessage]:
 
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_a_run_is_one_turn_with_its_steps_and_its_answer(store: Runtime, asynchronous: bool) -> None:
-    agent = agent_of(EvidenceMiddleware(store, "ada", fail_closed=True))
+    agent = agent_of(EvidenceMiddleware(store, "ada", policy=FailurePolicy.FAIL_CLOSED))
     run = (lambda: asyncio.run(agent.ainvoke(said("add"), THREAD))) if asynchronous else None
     result = run() if run else agent.invoke(said("add"), THREAD)
     assert turns(store) == [
@@ -92,21 +92,21 @@ def test_a_run_is_one_turn_with_its_steps_and_its_answer(store: Runtime, asynchr
 
 
 def test_each_run_of_a_thread_commits_what_is_new(store: Runtime) -> None:
-    agent = agent_of(EvidenceMiddleware(store, "ada", fail_closed=True), checkpointer=InMemorySaver())
+    agent = agent_of(EvidenceMiddleware(store, "ada", policy=FailurePolicy.FAIL_CLOSED), checkpointer=InMemorySaver())
     results = [agent.invoke(said(text), THREAD) for text in ("one", "two", "three")]
     assert words(store) == [[text, f"You said: {text}"] for text in ("one", "two", "three")]
     assert history(store) == results[-1]["messages"]
 
 
 def test_a_host_that_brings_the_whole_history_commits_what_is_new(store: Runtime) -> None:
-    agent = agent_of(EvidenceMiddleware(store, "ada", fail_closed=True))
+    agent = agent_of(EvidenceMiddleware(store, "ada", policy=FailurePolicy.FAIL_CLOSED))
     first = agent.invoke(said("one"), THREAD)
     _ = agent.invoke({"messages": [*first["messages"], HumanMessage("two")]}, THREAD)
     assert words(store) == [["one", "You said: one"], ["two", "You said: two"]]
 
 
 def test_a_run_without_a_thread_is_a_conversation_of_its_own(store: Runtime) -> None:
-    agent = agent_of(EvidenceMiddleware(store, "ada", fail_closed=True))
+    agent = agent_of(EvidenceMiddleware(store, "ada", policy=FailurePolicy.FAIL_CLOSED))
     _ = [agent.invoke(said(text)) for text in ("one", "two")]
     found = store.conversations.list_().conversations
     assert len(found) == 2
@@ -114,7 +114,10 @@ def test_a_run_without_a_thread_is_a_conversation_of_its_own(store: Runtime) -> 
 
 def test_subject_and_conversation_may_come_from_the_context(store: Runtime) -> None:
     middleware = EvidenceMiddleware(
-        store, lambda run: run.context["user"], conversation=lambda run: run.context["chat"], fail_closed=True
+        store,
+        lambda run: run.context["user"],
+        conversation=lambda run: run.context["chat"],
+        policy=FailurePolicy.FAIL_CLOSED,
     )
     agent = agent_of(middleware, context_schema=dict)
     _ = agent.invoke(said("one"), context={"user": "bob", "chat": "desk"})
@@ -123,7 +126,7 @@ def test_subject_and_conversation_may_come_from_the_context(store: Runtime) -> N
 
 
 def test_what_tools_did_is_told_beside_the_words(store: Runtime) -> None:
-    _ = agent_of(EvidenceMiddleware(store, "ada", fail_closed=True)).invoke(said("add"), THREAD)
+    _ = agent_of(EvidenceMiddleware(store, "ada", policy=FailurePolicy.FAIL_CLOSED)).invoke(said("add"), THREAD)
     shown = store.transcripts.replay(ConversationKey(conversation="lamp"), View.OPERATOR_AUDIT).turns[0]
     assert [(each.id, each.tool) for each in shown.tools] == [("call-1", "add")]
 
@@ -133,7 +136,7 @@ def test_steps_that_another_middleware_takes_out_of_the_state_are_in_the_turn(st
         def before_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:  # noqa: ARG002 - by name
             return {"messages": [RemoveMessage(each.id) for each in state["messages"][:-2]]}
 
-    agent = agent_of(Shortens(), EvidenceMiddleware(store, "ada", fail_closed=True))
+    agent = agent_of(Shortens(), EvidenceMiddleware(store, "ada", policy=FailurePolicy.FAIL_CLOSED))
     result = agent.invoke(said("add"), THREAD)
     assert len(result["messages"]) == 3
     assert [role for role, _ in turns(store)[0]] == [Role.USER, Role.ASSISTANT, Role.TOOL, Role.ASSISTANT]
@@ -145,7 +148,7 @@ def test_an_artifact_stays_with_the_host(store: Runtime) -> None:
         """Add."""
         return str(a + b), object()
 
-    agent = agent_of(EvidenceMiddleware(store, "ada", fail_closed=True), tools=[add])
+    agent = agent_of(EvidenceMiddleware(store, "ada", policy=FailurePolicy.FAIL_CLOSED), tools=[add])
     result = agent.invoke(said("add"), THREAD)
     assert result["messages"][2].artifact is not None
     results = [each for each in history(store) if isinstance(each, ToolMessage)]
@@ -156,7 +159,7 @@ def test_an_artifact_stays_with_the_host(store: Runtime) -> None:
 
 
 def test_a_repeat_of_the_last_step_adds_nothing(store: Runtime) -> None:
-    agent = agent_of(EvidenceMiddleware(store, "ada", fail_closed=True), checkpointer=InMemorySaver())
+    agent = agent_of(EvidenceMiddleware(store, "ada", policy=FailurePolicy.FAIL_CLOSED), checkpointer=InMemorySaver())
     _ = agent.invoke(said("add"), THREAD)
     committed = turns(store)
     ending = next(each for each in agent.get_state_history(THREAD) if each.next == ("EvidenceMiddleware.after_agent",))
@@ -165,7 +168,7 @@ def test_a_repeat_of_the_last_step_adds_nothing(store: Runtime) -> None:
 
 
 def test_another_answer_from_an_earlier_checkpoint_is_a_turn_of_its_own(store: Runtime) -> None:
-    agent = agent_of(EvidenceMiddleware(store, "ada", fail_closed=True), checkpointer=InMemorySaver())
+    agent = agent_of(EvidenceMiddleware(store, "ada", policy=FailurePolicy.FAIL_CLOSED), checkpointer=InMemorySaver())
     _ = agent.invoke(said("one"), THREAD)
     calling = next(each for each in agent.get_state_history(THREAD) if each.next == ("model",))
     _ = agent.invoke(None, calling.config)
@@ -179,7 +182,7 @@ def test_what_a_failed_run_did_is_in_the_turn_of_the_next(store: Runtime) -> Non
         return ScriptedChat().rule(messages)
 
     agent = agent_of(
-        EvidenceMiddleware(store, "ada", fail_closed=True),
+        EvidenceMiddleware(store, "ada", policy=FailurePolicy.FAIL_CLOSED),
         model=ScriptedChat(rule=fails_once),
         checkpointer=InMemorySaver(),
     )
@@ -197,7 +200,9 @@ def test_a_run_that_waits_for_a_person_is_one_turn(store: Runtime) -> None:
         """Ask, then add."""
         return f"{interrupt('really?')}, {a + b}"
 
-    agent = agent_of(EvidenceMiddleware(store, "ada", fail_closed=True), tools=[add], checkpointer=InMemorySaver())
+    agent = agent_of(
+        EvidenceMiddleware(store, "ada", policy=FailurePolicy.FAIL_CLOSED), tools=[add], checkpointer=InMemorySaver()
+    )
     _ = agent.invoke(said("add"), THREAD)
     assert store.conversations.list_().conversations == []
     _ = agent.invoke(Command(resume="yes"), THREAD)
@@ -210,7 +215,7 @@ def test_a_run_that_waits_for_a_person_is_one_turn(store: Runtime) -> None:
 
 def test_memory_comes_before_the_messages_and_into_nothing_that_is_kept(store: Runtime) -> None:
     model = ScriptedChat()
-    agent = agent_of(EvidenceMiddleware(store, "ada", fail_closed=True), model=model)
+    agent = agent_of(EvidenceMiddleware(store, "ada", policy=FailurePolicy.FAIL_CLOSED), model=model)
     _ = agent.invoke(said("My lamp is order 4711."), {"configurable": {"thread_id": "first"}})
     result = agent.invoke(said("Which order is my lamp?"), THREAD)
     assert [message.text.startswith("<memory>") for message in model.prompts[-1]] == [True, False]
@@ -223,7 +228,7 @@ def test_nothing_is_recalled_without_a_budget_and_nothing_for_another_subject(st
     model = ScriptedChat()
     _ = agent_of(EvidenceMiddleware(store, "ada"), model=model).invoke(said("My lamp is order 4711."), THREAD)
     for subject, budget in (("ada", 0), ("bob", 800)):
-        middleware = EvidenceMiddleware(store, subject, recall_tokens=budget, fail_closed=True)
+        middleware = EvidenceMiddleware(store, subject, recall_tokens=budget, policy=FailurePolicy.FAIL_CLOSED)
         _ = agent_of(middleware, model=model).invoke(said("Which order is my lamp?"))
         assert len(model.prompts[-1]) == 1
 
@@ -244,7 +249,7 @@ def test_the_next_run_commits_what_the_store_could_not_take(store: Runtime, unre
     saver = InMemorySaver()
     _ = agent_of(EvidenceMiddleware(unreachable, "ada"), checkpointer=saver).invoke(said("one"), THREAD)
     _ = agent_of(EvidenceMiddleware(unreachable, "ada"), checkpointer=saver).invoke(said("two"), THREAD)
-    agent = agent_of(EvidenceMiddleware(store, "ada", fail_closed=True), checkpointer=saver)
+    agent = agent_of(EvidenceMiddleware(store, "ada", policy=FailurePolicy.FAIL_CLOSED), checkpointer=saver)
     result = agent.invoke(said("three"), THREAD)
     _ = agent.invoke(said("four"), THREAD)
     assert [turn[0] for turn in words(store)] == ["one", "two", "three", "four"]
@@ -263,17 +268,9 @@ def test_a_turn_that_is_refused_is_counted_and_not_tried_again(store: Runtime) -
 
 @pytest.mark.parametrize("budget", [0, 800])
 def test_closed_means_that_a_failure_of_the_store_fails_the_run(unreachable: Runtime, budget: int) -> None:
-    agent = agent_of(EvidenceMiddleware(unreachable, "ada", recall_tokens=budget, fail_closed=True))
+    agent = agent_of(EvidenceMiddleware(unreachable, "ada", recall_tokens=budget, policy=FailurePolicy.FAIL_CLOSED))
     with pytest.raises(MunimentError):
         agent.invoke(said("one"), THREAD)
-
-
-def test_corruption_is_never_passed_over(store: Runtime) -> None:
-    def corrupt() -> None:
-        raise Corrupt
-
-    with pytest.raises(Corrupt):
-        _ = RunEvidence(store).settled(corrupt)
 
 
 def test_a_subject_that_cannot_be_told_is_a_failure(store: Runtime) -> None:
@@ -287,7 +284,7 @@ def test_a_subject_that_cannot_be_told_is_a_failure(store: Runtime) -> None:
 
 
 def test_two_hundred_runs_at_once_lose_nothing(store: Runtime) -> None:
-    agent = agent_of(EvidenceMiddleware(store, "ada", fail_closed=True, recall_tokens=100))
+    agent = agent_of(EvidenceMiddleware(store, "ada", policy=FailurePolicy.FAIL_CLOSED, recall_tokens=100))
 
     async def run_all() -> None:
         runs = (agent.ainvoke(said(f"run {n}"), {"configurable": {"thread_id": f"t-{n}"}}) for n in range(200))
@@ -305,7 +302,7 @@ def test_a_commit_that_has_begun_ends_when_its_run_is_cancelled(store: Runtime) 
         assert go_on.wait(30)
         return "ada"
 
-    agent = agent_of(EvidenceMiddleware(store, subject, recall_tokens=0, fail_closed=True))
+    agent = agent_of(EvidenceMiddleware(store, subject, recall_tokens=0, policy=FailurePolicy.FAIL_CLOSED))
 
     async def cancel() -> None:
         running = asyncio.create_task(agent.ainvoke(said("one"), THREAD))

@@ -8,15 +8,19 @@ import sys
 import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 import pytest
 
 pytest.importorskip("langgraph.checkpoint.conformance", reason="langgraph-checkpoint-conformance is not installed")
 pytest.importorskip("langgraph.graph", reason="langgraph is not installed")
+pytest.importorskip("langgraph.checkpoint.sqlite", reason="langgraph-checkpoint-sqlite is not installed")
 
-from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
+from hypothesis import example, given
+from hypothesis import strategies as st
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, empty_checkpoint
 from langgraph.checkpoint.conformance import checkpointer_test, validate
+from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 
@@ -269,3 +273,86 @@ def test_pruning_keeps_what_differences_are_rebuilt_from() -> None:
         assert [found.checkpoint["id"] for found in saver.list(config_of("t"))] == ids[::-1]
         with pytest.raises(ValueError, match="keep_latest or delete"):
             saver.prune(["t"], strategy="all")
+
+
+# --- the order of checkpoints -----------------------------------------------------------------------------------------
+
+IDS = [f"1f0{number}" for number in range(4)]
+PUTS = st.lists(st.tuples(st.sampled_from(IDS), st.integers(0, 2), st.booleans()), min_size=1, max_size=8)
+WRITTEN = st.lists(st.tuples(st.sampled_from(["__error__", "channel"]), st.integers(0, 2), st.booleans()), max_size=6)
+
+
+def put_as(saver: BaseCheckpointSaver[str], checkpoint_id: str, value: Any) -> None:
+    """Put a checkpoint with an id, to a thread of one namespace."""
+    checkpoint = {**empty_checkpoint(), "id": checkpoint_id, "ts": "", "channel_values": {"value": value}}
+    saver.put(config_of("t"), cast("Any", checkpoint), {"source": "loop"}, {})
+
+
+def shown(found: CheckpointTuple | None) -> Any:
+    """Return what a saver says of a checkpoint, its writes in an order."""
+    return found and (
+        found.config,
+        found.checkpoint,
+        found.metadata,
+        found.parent_config,
+        sorted(found.pending_writes or []),
+    )
+
+
+@given(PUTS)
+@example([(IDS[0], 0, False), (IDS[1], 0, False), (IDS[0], 0, True)])  # a second process puts the first one again
+@example([(IDS[0], 0, False), (IDS[0], 1, False), (IDS[0], 0, True)])
+@example([(one, 0, False) for one in reversed(IDS)])  # as a saver lists them that is moved from
+def test_checkpoints_are_in_the_order_of_their_ids_in_whatever_order_they_are_put(puts: Any) -> None:
+    """The SQLite saver shows the same, also when another process puts the next one: True begins one."""
+    with open("memory:") as runtime, SqliteSaver.from_conn_string(":memory:") as theirs:
+        ours = MunimentSaver(runtime)
+        for checkpoint, value, is_fresh in puts:
+            ours = MunimentSaver(runtime) if is_fresh else ours
+            for saver in (ours, theirs):
+                put_as(saver, checkpoint, value)
+        for before in (None, IDS[1]):
+            cut = None if before is None else config_of("t", before)
+            listed = [shown(found) for found in ours.list(config_of("t"), before=cut)]
+            assert listed == [shown(found) for found in theirs.list(config_of("t"), before=cut)]
+        for checkpoint in (None, *IDS):
+            config = config_of("t", checkpoint)
+            assert shown(ours.get_tuple(config)) == shown(theirs.get_tuple(config))
+
+
+@given(WRITTEN)
+@example([("__error__", 0, False), ("__error__", 1, False), ("__error__", 0, True)])
+@example([("channel", 0, False), ("channel", 1, False), ("channel", 0, True)])
+def test_of_writes_under_one_number_the_same_one_counts_as_in_the_sqlite_saver(written: Any) -> None:
+    """The first value of a channel, and the last error, whichever process writes it."""
+    with open("memory:") as runtime, SqliteSaver.from_conn_string(":memory:") as theirs:
+        ours = MunimentSaver(runtime)
+        put_as(ours, IDS[0], 0)
+        put_as(theirs, IDS[0], 0)
+        for channel, value, is_fresh in written:
+            ours = MunimentSaver(runtime) if is_fresh else ours
+            for saver in (ours, theirs):
+                saver.put_writes(config_of("t", IDS[0]), [(channel, value)], "task")
+        assert shown(ours.get_tuple(config_of("t"))) == shown(theirs.get_tuple(config_of("t")))
+
+
+def test_pruning_keeps_the_checkpoint_of_the_greatest_id() -> None:
+    """Also where an older one was put again after it; what was written for one to come stays."""
+    with MunimentSaver("memory:") as saver:
+        for checkpoint, value in ((IDS[0], 0), (IDS[1], 1), (IDS[0], 2)):
+            put_as(saver, checkpoint, value)
+        saver.put_writes(config_of("t", IDS[3]), [("channel", "early")], "task")
+        saver.prune(["t"])
+        assert [found.checkpoint["id"] for found in saver.list(config_of("t"))] == [IDS[1]]
+        put_as(saver, IDS[3], 3)
+        assert [one.pending_writes for one in saver.list(config_of("t"))] == [[("task", "channel", "early")], []]
+
+
+def test_a_thread_that_is_copied_beside_another_is_in_the_order_of_ids() -> None:
+    with MunimentSaver("memory:") as saver:
+        put_as(saver, IDS[2], 2)
+        saver.copy_thread("t", "u")
+        saver.delete_thread("t")
+        put_as(saver, IDS[1], 1)
+        saver.copy_thread("t", "u")
+        assert [found.checkpoint["id"] for found in saver.list(config_of("u"))] == [IDS[2], IDS[1]]

@@ -170,6 +170,20 @@ def test_items_come_back_in_their_order_as_the_sdk_reads_them(runtime: Runtime) 
     asyncio.run(story())
 
 
+def test_a_session_goes_on_with_a_database_of_the_sdk(runtime: Runtime, tmp_path: Path) -> None:
+    """What SQLiteSession wrote is imported, and comes back as it does from ours."""
+    path = tmp_path / "sessions.db"
+
+    async def story() -> None:
+        theirs = SQLiteSession(TALK, path)
+        await theirs.add_items(ITEMS)
+        assert runtime.spaces.import_([path], channel="import", subject="ada").complete
+        assert await session_of(runtime, channel="import").get_items() == await theirs.get_items() == ITEMS
+        theirs.close()
+
+    asyncio.run(story())
+
+
 def test_parts_are_what_the_items_say() -> None:
     by_type = {item.get("type", item.get("role")): words_of_item(item) for item in ITEMS}
     assert by_type["reasoning"].parts == [

@@ -37,6 +37,7 @@ import muniment
 from muniment import ConversationKey, Delivery, View
 from muniment.errors import MunimentError, TurnConflict
 from muniment.events.changes import RedactionReason
+from muniment.host.failure_policy import FailurePolicy
 from muniment.host.histories.pydantic_ai_items import items_of, messages_of
 from muniment.host.pydantic_ai import EvidenceCapability, ModelMessageHistory
 from muniment.operations.transcripts.redact import Passage
@@ -184,7 +185,7 @@ def test_a_redacted_word_comes_back_as_a_marker_and_a_cleared_history_is_empty(s
 
 
 def test_a_run_is_one_turn_and_the_next_goes_on_from_it(store: Runtime) -> None:
-    agent = agent_of(EvidenceCapability(store, "ada", fail_closed=True), instructions="Be brief.")
+    agent = agent_of(EvidenceCapability(store, "ada", policy=FailurePolicy.FAIL_CLOSED), instructions="Be brief.")
     first = asyncio.run(agent.run("add", conversation_id="lamp"))
     second = asyncio.run(agent.run("again", conversation_id="lamp", message_history=messages_in(store)))
     assert roles(store) == [
@@ -196,7 +197,7 @@ def test_a_run_is_one_turn_and_the_next_goes_on_from_it(store: Runtime) -> None:
 
 
 def test_a_run_that_streams_is_one_turn(store: Runtime) -> None:
-    agent = agent_of(EvidenceCapability(store, "ada", fail_closed=True))
+    agent = agent_of(EvidenceCapability(store, "ada", policy=FailurePolicy.FAIL_CLOSED))
 
     async def run() -> list[ModelMessage]:
         async with agent.run_stream("add", conversation_id="lamp") as stream:
@@ -213,7 +214,9 @@ def test_memory_comes_before_the_messages_and_into_no_history(store: Runtime) ->
         prompts.append(messages)
         return ModelResponse(parts=[TextPart("Noted.")])
 
-    agent = agent_of(EvidenceCapability(store, lambda run: run.deps, fail_closed=True), FunctionModel(answer))
+    agent = agent_of(
+        EvidenceCapability(store, lambda run: run.deps, policy=FailurePolicy.FAIL_CLOSED), FunctionModel(answer)
+    )
     _ = asyncio.run(agent.run("My lamp is order 4711.", deps="ada", conversation_id="first"))
     result = asyncio.run(agent.run("Which order is my lamp?", deps="ada", conversation_id="lamp"))
     recalled, asked = (part["content"] for message in written(prompts[-1]) for part in message["parts"])
@@ -230,7 +233,11 @@ def test_what_the_user_said_to_a_failed_run_is_evidence_and_no_history(store: Ru
     def fail(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
         raise ConnectionError(len(messages))
 
-    agent = agent_of(EvidenceCapability(store, "ada", fail_closed=True), FunctionModel(fail), instructions="Be brief.")
+    agent = agent_of(
+        EvidenceCapability(store, "ada", policy=FailurePolicy.FAIL_CLOSED),
+        FunctionModel(fail),
+        instructions="Be brief.",
+    )
     with pytest.raises(ConnectionError):
         asyncio.run(agent.run("one", conversation_id="lamp"))
     (turn,) = store.transcripts.replay(LAMP, View.RAW_OWNER).turns
@@ -253,7 +260,7 @@ def test_a_run_goes_on_without_a_store_and_says_so(unreachable: Runtime, caplog:
 
 
 def test_closed_means_that_a_failure_of_the_store_fails_the_run(unreachable: Runtime) -> None:
-    agent = agent_of(EvidenceCapability(unreachable, "ada", recall_tokens=0, fail_closed=True))
+    agent = agent_of(EvidenceCapability(unreachable, "ada", recall_tokens=0, policy=FailurePolicy.FAIL_CLOSED))
     with pytest.raises(MunimentError):
         asyncio.run(agent.run("one"))
 
@@ -262,14 +269,18 @@ def test_a_run_fails_with_its_own_error_when_the_store_fails_too(unreachable: Ru
     def fail(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
         raise asyncio.CancelledError(len(messages))
 
-    agent = agent_of(EvidenceCapability(unreachable, "ada", recall_tokens=0, fail_closed=True), FunctionModel(fail))
+    agent = agent_of(
+        EvidenceCapability(unreachable, "ada", recall_tokens=0, policy=FailurePolicy.FAIL_CLOSED), FunctionModel(fail)
+    )
     with pytest.raises(asyncio.CancelledError) as failed:
         asyncio.run(agent.run("one"))
     assert "server.unavailable" in "".join(failed.value.__notes__)
 
 
 def test_two_hundred_runs_at_once_lose_nothing(store: Runtime) -> None:
-    agent = agent_of(EvidenceCapability(store, "ada", recall_tokens=100, fail_closed=True), TestModel(call_tools=[]))
+    agent = agent_of(
+        EvidenceCapability(store, "ada", recall_tokens=100, policy=FailurePolicy.FAIL_CLOSED), TestModel(call_tools=[])
+    )
 
     async def run_all() -> list[Any]:
         return await asyncio.gather(*(agent.run(f"run {n}", conversation_id=f"c-{n}") for n in range(200)))
@@ -288,7 +299,7 @@ def test_a_cancelled_run_commits_what_the_user_said(store: Runtime) -> None:
         assert await go_on.wait()
         return ModelResponse(parts=[TextPart(str(len(messages)))])
 
-    agent = agent_of(EvidenceCapability(store, "ada", fail_closed=True), FunctionModel(wait))
+    agent = agent_of(EvidenceCapability(store, "ada", policy=FailurePolicy.FAIL_CLOSED), FunctionModel(wait))
 
     async def cancel() -> None:
         running = asyncio.create_task(agent.run("one", conversation_id="lamp"))
@@ -310,7 +321,9 @@ def test_a_commit_that_has_begun_ends_when_its_run_is_cancelled(store: Runtime) 
         assert go_on.wait(30)
         return "ada"
 
-    agent = agent_of(EvidenceCapability(store, subject, recall_tokens=0, fail_closed=True), TestModel(call_tools=[]))
+    agent = agent_of(
+        EvidenceCapability(store, subject, recall_tokens=0, policy=FailurePolicy.FAIL_CLOSED), TestModel(call_tools=[])
+    )
 
     async def cancel() -> None:
         running = asyncio.create_task(agent.run("one", conversation_id="lamp"))

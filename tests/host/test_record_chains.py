@@ -56,6 +56,17 @@ def test_a_hidden_record_ends_no_chain() -> None:
         assert not chains.was_begun(place, "other")
 
 
+def test_a_record_that_is_appended_again_is_there_already_where_it_is_the_last_one() -> None:
+    """Elsewhere it is one more record, so that whoever appended last has the last word; True begins another process."""
+    with open("memory:") as runtime:
+        chains = RecordChains(runtime, "channel")
+        place = chains.place("thread")
+        for record, is_fresh in ((1, False), (1, True), (2, False), (1, True), (1, True), (2, True)):
+            chains = RecordChains(runtime, "channel") if is_fresh else chains
+            chains.append(place, "key", "ada", {"record": record}, b"body")
+        assert [record.head["record"] for record in chains.read(place, "key")] == [1, 2, 1, 2]
+
+
 def test_conversations_are_listed_while_others_write(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever lists those of a channel, page by page, is not disturbed by new ones; each is listed once."""
     monkeypatch.setattr(channel_conversations, "PAGE_CONVERSATIONS", 1)

@@ -16,7 +16,7 @@ from muniment.events.identity import ConversationId, ConversationKey
 from muniment.events.message import Part, ReasoningPart, Role, TextPart, ToolCallPart, ToolCallResponsePart
 from muniment.governance.slices import SliceTurn
 from muniment.governance.views import View
-from muniment.host.recording.exchange_recorder import FailurePolicy
+from muniment.host.failure_policy import FailurePolicy
 from muniment.host.recording.recorded_client import recorded_counts
 
 anthropic = pytest.importorskip("anthropic", reason="the package anthropic is not installed")

@@ -11,9 +11,9 @@ import pytest
 
 import muniment
 from muniment import Options, Runtime
-from muniment.errors import MunimentError
+from muniment.errors import Corrupt, MunimentError
 from muniment.governance.limits import Limits
-from muniment.host.recording.exchange_recorder import FailurePolicy
+from muniment.host.failure_policy import FailurePolicy
 from muniment.host.recording.recorded_client import recorded_counts
 
 pytest.importorskip("openai", reason="the package openai is not installed")
@@ -62,6 +62,19 @@ def test_with_fail_open_the_exchange_goes_on_and_the_failure_is_loud(
     assert counts.failure is not None
     assert counts.failure in caplog.text
     assert "secret" not in caplog.text
+
+
+def test_with_fail_open_corruption_is_raised_all_the_same(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store that is damaged is no store to go on with."""
+
+    def corrupt(_turns: Any) -> None:
+        raise Corrupt
+
+    monkeypatch.setattr(runtime.transcripts, "commit_many", corrupt)
+    client = client_of(numbered(), runtime, FailurePolicy.FAIL_OPEN)
+    with pytest.raises(Corrupt):
+        client.chat.completions.create(model=MODEL, messages=[user("Hi.")])
+    assert recorded_counts(client).failed == 1
 
 
 @pytest.mark.parametrize("policy", FailurePolicy)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 import shutil
@@ -184,12 +183,3 @@ def test_a_damaged_database_is_refused(runtime: Runtime, tmp_path: Path) -> None
     with pytest.raises(muniment.MunimentError) as refused:
         brought(runtime, tmp_path / "sessions.db")
     assert refused.value.problem == "database_unreadable"
-
-
-def test_a_database_of_the_sdk_is_read(runtime: Runtime, tmp_path: Path) -> None:
-    agents = pytest.importorskip("agents", reason="openai-agents is not installed")
-    session = agents.SQLiteSession("s", tmp_path / "sessions.db")
-    asyncio.run(session.add_items(RUN))
-    assert brought(runtime, tmp_path / "sessions.db").complete
-    session.close()
-    assert items_of(runtime) == RUN

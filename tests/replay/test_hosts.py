@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,9 @@ from msgspec.structs import replace
 
 from replay.hosts.outcome import TestsRan, differences, read
 from replay.hosts.run import REPORT
-from replay.hosts.tables import HERE, OURS, HostTable, markdown, tables
+from replay.hosts.tables import HERE, HostTable, markdown, tables
 from replay.machine import REPOSITORY
+from tests.documents import FRAMEWORKS
 
 TABLE = HostTable(
     name="toy sessions",
@@ -28,6 +30,8 @@ JUNIT = """<testsuites><testsuite>
 <testcase classname="p" name="ends badly"/><testcase classname="p" name="ends badly"><error>late</error></testcase>
 <testcase classname="p" name="left out"><skipped/></testcase>
 </testsuite></testsuites>"""
+
+NEEDS_A_FRAMEWORK = re.compile(rf'importorskip\("(?:{"|".join(FRAMEWORKS)})')
 
 # --- what a run came to -----------------------------------------------------------------------------------------------
 
@@ -111,7 +115,12 @@ def test_every_example_is_in_a_table() -> None:
     assert sorted(examples) == sorted(f"examples/{path.name}" for path in (REPOSITORY / "examples").glob("*.py"))
 
 
-def test_every_plug_and_test_of_a_host_is_in_a_table() -> None:
+def test_every_plug_and_every_test_that_needs_a_framework_is_in_a_table() -> None:
+    """What is in none would run nowhere: frameworks are installed for tables alone."""
     named = {each for table in tables().values() for each in table.tests}
-    assert {path.name for path in HERE.glob("*_plug.py")} <= named
-    assert all(each.startswith(OURS) for table in tables().values() for each in table.ours)
+    tests = [
+        path for path in (REPOSITORY / "tests").rglob("test_*.py") if NEEDS_A_FRAMEWORK.search(path.read_text("utf-8"))
+    ]
+    assert len(tests) > 10
+    assert {str(path.relative_to(REPOSITORY)) for path in tests} - named == set()
+    assert {path.name for path in HERE.glob("*_plug.py")} - named == set()

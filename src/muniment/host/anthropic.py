@@ -16,7 +16,8 @@ import msgspec
 from muniment.events.identity import DEFAULT_CHANNEL
 from muniment.events.turn import Attribution, Source
 from muniment.formats.reading.import_format import PARSERS, Format
-from muniment.host.recording.exchange_recorder import Exchange, ExchangeRecorder, FailurePolicy, counted, recorded_place
+from muniment.host.failure_policy import FailurePolicy
+from muniment.host.recording.exchange_recorder import Exchange, ExchangeRecorder, counted, recorded_place
 from muniment.host.recording.recorded_client import AnswerTap, Json, ModelEndpoint, recorded_client
 from muniment.runtime.runtime import Runtime
 

@@ -34,6 +34,7 @@ from muniment.events.identity import ConversationKey
 from muniment.events.name_types import DEFAULT_CHANNEL
 from muniment.events.turn import Source, ToolObservation, Turn
 from muniment.host.adapted_store import StoreGiven
+from muniment.host.failure_policy import FailurePolicy
 from muniment.host.histories.langchain_items import items_of, langchain_history
 from muniment.host.off_loop import off_loop
 from muniment.host.recording.run_evidence import RECALL_TOKENS, RunEvidence
@@ -64,7 +65,7 @@ class EvidenceMiddleware(AgentMiddleware[EvidenceRunState, Any, Any]):
     with, or tells it of the runtime of a run, as from its context. `conversation` tells the conversation, by default
     the thread. With `recall_tokens` above 0, what memory has on the newest message of the user comes before the
     messages of each prompt, in a block of at most so many tokens; it is in no state and in no turn. Failures of the
-    store are counted (`evidence.failures`), logged, and stop no run unless `fail_closed`.
+    store are counted (`evidence.failures`), logged, and stop no run unless `policy` says so.
     """
 
     state_schema = EvidenceRunState
@@ -77,10 +78,10 @@ class EvidenceMiddleware(AgentMiddleware[EvidenceRunState, Any, Any]):
         conversation: NameOf = thread_of,
         channel: str = DEFAULT_CHANNEL,
         recall_tokens: int = RECALL_TOKENS,
-        fail_closed: bool = False,
+        policy: FailurePolicy = FailurePolicy.FAIL_OPEN,
     ) -> None:
         super().__init__()
-        self.evidence = RunEvidence(store, recall_tokens=recall_tokens, fail_closed=fail_closed)
+        self.evidence = RunEvidence(store, recall_tokens=recall_tokens, policy=policy)
         self._subject = subject
         self._conversation = conversation
         self._channel = channel

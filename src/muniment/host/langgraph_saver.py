@@ -8,7 +8,8 @@ The state of a checkpoint is kept as the serializer of LangGraph wrote it, and t
 words in its channels are no messages of the conversation, so no search finds them. What is put is durable when the call
 returns. Reading one checkpoint reads its turn and those of its pending writes, however long the thread is.
 
-Nothing is overwritten: a checkpoint that is put again is one more turn, and the newest counts. Deleting a thread, runs
+Nothing is overwritten: a checkpoint that is put again is one more turn, and the last one counts. The newest checkpoint
+is the one of the greatest id, whenever it was put. Deleting a thread, runs
 or old checkpoints erases their content for good, with a receipt each (`muniment guide erasure`). What stays is the fact
 that they were: the ids of the thread, namespaces, checkpoints, runs' turns and subject, and the times. A turn that is
 held is kept, and goes on being read.
@@ -58,8 +59,7 @@ class MunimentSaver(OnAdaptedStore, BaseCheckpointSaver[str]):
     `store` is a runtime, of `open` or of `connect`, or the path of a store to open; `close` closes only what was opened
     here. `channel` has one conversation for each thread. The subject of a turn, under whom its content can be found and
     erased, is the `user_id` of the run's `configurable`, or `subject` where it has none. Any thread may call any
-    method, and the awaited ones never hold up an event loop. Reading takes an access that includes the view
-    `raw_owner`.
+    method, and the awaited ones never hold up an event loop. Takes an access that includes the view `raw_owner`.
     """
 
     def __init__(
@@ -98,6 +98,7 @@ class MunimentSaver(OnAdaptedStore, BaseCheckpointSaver[str]):
             "run": known.get("run_id"),
         }
         place, subject = self._chains.place(thread), self._subject_of(config)
+        head["late"] = self._kept.is_late(place, checkpoint["id"])
         if space:
             marker = {"record": NAMESPACE, "thread": thread, "namespace": space}
             self._chains.begin(place, escaped_name(space, ""), subject, marker)
@@ -202,13 +203,15 @@ class MunimentSaver(OnAdaptedStore, BaseCheckpointSaver[str]):
         source, target = self._chains.place(str(source_thread_id)), self._chains.place(str(target_thread_id))
         for record in reversed(tuple(self._chains.newest_first(source))):
             head = {**record.head, "thread": str(target_thread_id)}
+            if head["record"] == CHECKPOINT:
+                head["late"] = self._kept.is_late(target, head["checkpoint"])
             self._chains.append(target, record.key, record.subject, head, self._chains.body(source, record))
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Erase the content of what is older than the newest checkpoint of each namespace (`keep_latest`), or `delete`.
 
-        What was written after the newest checkpoint stays, and so do the checkpoints before it from which channels that
-        keep only differences are rebuilt. It erases turn by turn.
+        What was written after the newest checkpoint or for one to come stays, and so do the checkpoints before it from
+        which channels that keep only differences are rebuilt. It erases turn by turn.
         """
         if strategy not in {"keep_latest", "delete"}:
             raise ValueError("the strategy of pruning is keep_latest or delete")
@@ -220,14 +223,16 @@ class MunimentSaver(OnAdaptedStore, BaseCheckpointSaver[str]):
                 self._prune(place)
 
     def _prune(self, place: ConversationKey) -> None:
-        spaces: set[str] = set()
-        rebuilding: set[str] = set()  # keys of checkpoints before the newest one that it cannot do without
-        for record in tuple(self._chains.newest_first(place)):
-            kind, space = record.head["record"], record.head["namespace"]
-            if kind == CHECKPOINT and space not in spaces:
-                spaces.add(space)
-                rebuilding |= self._needed(place, space, record.head["checkpoint"])
-            elif kind != NAMESPACE and space in spaces and record.key not in rebuilding:
+        records = [record for record in self._chains.newest_first(place) if record.head["record"] != NAMESPACE]
+        newest: dict[str, str] = {}
+        for record in records:
+            if record.head["record"] == CHECKPOINT:
+                space, checkpoint = record.head["namespace"], record.head["checkpoint"]
+                newest[space] = max(checkpoint, newest.get(space, ""))
+        needed = {key for space, checkpoint in newest.items() for key in self._needed(place, space, checkpoint)}
+        for record in records:
+            is_older = record.head["checkpoint"] < newest.get(record.head["namespace"], "")
+            if is_older and record.key not in needed:
                 self._erase(place, record, "thread pruned")
 
     def _needed(self, place: ConversationKey, space: str, checkpoint: str | None) -> set[str]:

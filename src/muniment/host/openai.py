@@ -21,7 +21,8 @@ from muniment.events.turn import Attribution, Protocol, Source
 from muniment.formats.reading.import_format import PARSERS, Format
 from muniment.formats.reading.openai import ROLES, OpenaiRole
 from muniment.formats.reading.openai_responses import JSON_TYPE, responses_input, responses_items
-from muniment.host.recording.exchange_recorder import Exchange, ExchangeRecorder, FailurePolicy, counted, recorded_place
+from muniment.host.failure_policy import FailurePolicy
+from muniment.host.recording.exchange_recorder import Exchange, ExchangeRecorder, counted, recorded_place
 from muniment.host.recording.recorded_client import AnswerTap, Json, ModelEndpoint, recorded_client
 from muniment.runtime.runtime import Runtime
 

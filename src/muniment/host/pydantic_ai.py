@@ -32,6 +32,7 @@ from muniment.events.identity import ConversationKey
 from muniment.events.name_types import DEFAULT_CHANNEL
 from muniment.events.turn import Delivery, Source, Turn
 from muniment.host.adapted_store import StoreGiven
+from muniment.host.failure_policy import FailurePolicy
 from muniment.host.histories.item_history import ItemHistory
 from muniment.host.histories.pydantic_ai_items import FORM, items_of, messages_of, words_of_item
 from muniment.host.off_loop import off_loop
@@ -79,7 +80,7 @@ class EvidenceCapability(AbstractCapability[AgentDepsT]):
     with, or tells it of the context of a run, as from its `deps`. With `recall_tokens` above 0, what memory
     has on the newest prompt of the user comes before the messages of each request, in a block of at most so many
     tokens; it is in no history and in no turn. Failures of the store are counted (`evidence.failures`), logged, and
-    stop no run unless `fail_closed`.
+    stop no run unless `policy` says so.
     """
 
     def __init__(
@@ -89,9 +90,9 @@ class EvidenceCapability(AbstractCapability[AgentDepsT]):
         *,
         channel: str = DEFAULT_CHANNEL,
         recall_tokens: int = RECALL_TOKENS,
-        fail_closed: bool = False,
+        policy: FailurePolicy = FailurePolicy.FAIL_OPEN,
     ) -> None:
-        self.evidence = RunEvidence(store, recall_tokens=recall_tokens, fail_closed=fail_closed)
+        self.evidence = RunEvidence(store, recall_tokens=recall_tokens, policy=policy)
         self._subject = subject
         self._channel = channel
 

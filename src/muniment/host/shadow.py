@@ -12,13 +12,13 @@
 | store of LangGraph | times, the order of what a search found, and scores |
 | session service of Google ADK | when a session was updated last; both have the session id that the old one makes |
 
-A saver of LangGraph numbers the versions of its channels by itself, so the old one does it for both.
+The old saver of LangGraph numbers the versions of channels for both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from muniment.errors import InvalidInput
 from muniment.host.shadowed_call import (
@@ -131,26 +131,37 @@ SESSION_SERVICE_CALLS: Mapping[str, ShadowedCall] = {
     "append_event": ShadowedCall(writes=True, prepared=_unmarked),
 }
 
-# what only stores of a kind can do -> the calls of that kind
-KINDS: Mapping[str, Mapping[str, ShadowedCall]] = {
-    "get_items": SESSION_CALLS,
-    "get_tuple": SAVER_CALLS,
-    "abatch": STORE_CALLS,
-    "append_event": SESSION_SERVICE_CALLS,
-    "add_messages": CHAT_HISTORY_CALLS,
-}
+
+class StoreKind(NamedTuple):
+    """A kind of store: what it is called, a method that only stores of the kind have, and its calls."""
+
+    name: str
+    method: str
+    calls: Mapping[str, ShadowedCall]
+
+
+KINDS = (
+    StoreKind("session of the OpenAI Agents SDK", "get_items", SESSION_CALLS),
+    StoreKind("chat history of LangChain", "add_messages", CHAT_HISTORY_CALLS),
+    StoreKind("saver of LangGraph", "get_tuple", SAVER_CALLS),
+    StoreKind("store of LangGraph", "abatch", STORE_CALLS),
+    StoreKind("session service of Google ADK", "append_event", SESSION_SERVICE_CALLS),
+)
 
 A = TypeVar("A")
 
 
 def shadowed(adapter: A, *, shadow_of: Any) -> A:
-    """Make an adapter the shadow of the store that a host has, and return it: `shadow` says what that means.
+    """Make an adapter the shadow of the store that a host has, and return it.
 
-    It stays of its class and reports at `shadow`. Closing it closes nothing of the old store. Raises `request.invalid`
-    for what is no store of a kind that is known, or when the two are of different kinds.
+    It stays of its class, and `shadow.report()` of it says what differs. Closing it does not close the old store.
+    Raises `request.invalid`, with the kinds of stores that it takes: for an adapter of none of them, and for an old
+    store that is not of the kind of the adapter.
     """
-    for method, calls in KINDS.items():
-        if hasattr(adapter, method) and hasattr(shadow_of, method):
-            shadow(adapter, shadow_of, calls)
-            return adapter
-    raise InvalidInput(at="shadow_of", problem="wrong_type", choices=[*KINDS])
+    kind = next((kind for kind in KINDS if hasattr(adapter, kind.method)), None)
+    if kind is None:
+        raise InvalidInput(at="adapter", problem="wrong_type", choices=[kind.name for kind in KINDS])
+    if not hasattr(shadow_of, kind.method):
+        raise InvalidInput(at="shadow_of", problem="wrong_type", choices=[kind.name])
+    shadow(adapter, shadow_of, kind.calls)
+    return adapter

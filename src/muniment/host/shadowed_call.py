@@ -10,10 +10,8 @@
 3. Nothing of ours reaches the host: a failure is a line of the report and of the log, and so is an asynchronous call
    that takes longer than `OURS_SECONDS_MAX`.
 
-Which calls there are is a table for each kind of store (`host.shadow`, where `shadowed` is too). An adapter that takes
-`shadow_of` itself calls `shadow(self, shadow_of, CALLS)` at the end of its constructor.
-
-What a call does to two stores that differ in something that does not count (an id, a time) is said in its row.
+`host.shadow` has `shadowed` and, for each kind of store, the table of its calls. A row also says what does not count as
+a difference, such as a time.
 """
 
 from __future__ import annotations
@@ -72,9 +70,9 @@ class Effects(NamedTuple):
 class ShadowedCall(NamedTuple):
     """A method or property of an adapter: what is done in which store.
 
-    `seen` returns what is compared of a result; None compares nothing. Where it depends on what is given whether a call
-    writes and reads, `effects` says it. `prepared` returns what ours is given, before
-    the old store has it; `completed` adds what the old store answered, such as an id that it made.
+    `seen` returns what is compared of a result; None compares nothing. `effects` says whether a call writes and reads
+    where that depends on its arguments. `prepared` returns the arguments for ours, before the old store has them;
+    `completed` adds what the old store answered, such as an id that it made.
     """
 
     writes: bool = False

@@ -10,6 +10,9 @@ of their times: a repeat finds them in their places, and of a database that has 
 | an event | a turn with its place as its number |
 | state of a session that no event accounts for; state of an app, of a user | a turn with the time of the update |
 
+`DatabaseSessionService` notes in whole seconds when the state of an app or a user changed. What changes after an import
+but in the same second, the next import refuses as `turn_conflict`; it comes with the change after that.
+
 Databases with events as pickles (`DatabaseSessionService` of old) cannot be read: a pickle is a program. ADK's own
 `migrate` command makes a new one of them.
 """

@@ -10,15 +10,14 @@
    would send messages again that are stored.
 4. What breaks off or fails is not committed: nobody had the answer, and the next try brings the same messages.
 
-A failure of the store follows the policy of the host: `fail_open` counts and logs it, and the exchange goes on;
-`fail_closed` raises it before the host has the answer.
+A failure of the store follows the policy of the host (`FailurePolicy`): the exchange goes on, or the failure is raised
+before the host has the answer.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
@@ -39,6 +38,7 @@ from muniment.events.references import HostReference, Relation, Visibility
 from muniment.events.turn import Attribution, Source, Turn
 from muniment.governance.profiles import Ceiling
 from muniment.governance.views import View
+from muniment.host.failure_policy import FailurePolicy
 from muniment.host.recording.known_history import BLOB_BYTES_MAX, KnownMessage, continues, known_message, new_messages
 from muniment.kernel.locks import new_lock
 from muniment.kernel.sources import system_sources
@@ -54,13 +54,6 @@ ATTRIBUTE_PREFIX = "host.gen_ai."
 WRITER = "muniment.host"
 
 _log = logging.getLogger("muniment.host")
-
-
-class FailurePolicy(StrEnum):
-    """What a failure of the store does to the exchange: nothing but a count and a log line, or it is raised."""
-
-    FAIL_OPEN = "fail_open"
-    FAIL_CLOSED = "fail_closed"
 
 
 class Exchange(Struct, frozen=True, kw_only=True):
@@ -99,7 +92,7 @@ class ExchangeRecorder:
     def __init__(self, runtime: Runtime, place: Turn, policy: FailurePolicy) -> None:
         """Record into `runtime`; every turn has the subject, the conversation and the actor of `place`."""
         self.counts = RecordedCounts()
-        self.policy = policy
+        self.policy = FailurePolicy(policy)
         self._transcripts, self._attachments = runtime.transcripts, runtime.attachments
         self._place = place
         assert place.conversation is not None, "it is given by `record`"

@@ -25,7 +25,7 @@ import msgspec
 from muniment.errors import InvalidInput
 from muniment.host.off_loop import off_loop
 from muniment.host.recording.event_lines import EventLines
-from muniment.host.recording.exchange_recorder import Exchange, ExchangeRecorder, FailurePolicy, RecordedCounts
+from muniment.host.recording.exchange_recorder import Exchange, ExchangeRecorder, RecordedCounts
 
 OK = 200
 Json = dict[str, Any]
@@ -90,7 +90,7 @@ class AnswerTap:
             return step()
         except Exception as error:  # the edge of the host: see `FailurePolicy`
             self.recorder.failed(error)
-            if self.recorder.policy is FailurePolicy.FAIL_CLOSED:
+            if self.recorder.policy.is_raised(error):
                 raise
             return None
 

@@ -1,8 +1,7 @@
 """What the runs of an agent have of a store: recall before the model is called, and a commit when a run ends.
 
-A store that fails never fails a run: the failure is counted and logged without words of the run, which goes on without
-what was asked for. With `fail_closed` it is raised instead. Corruption is raised in either case: nothing that such a
-store says can be relied on.
+A failure of the store follows the policy of the host (`FailurePolicy`): it is counted and logged without words of the
+run, which goes on without what was asked for, or it is raised.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import TypeVar
 from muniment.errors import Kind, MunimentError, UnknownConversation
 from muniment.events.identity import ConversationKey
 from muniment.host.adapted_store import AdaptedStore, StoreGiven
+from muniment.host.failure_policy import FailurePolicy
 from muniment.kernel.locks import new_lock
 from muniment.operations.memory.prompt_report import BlockComposition, PromptBlock
 from muniment.runtime.runtime import Runtime
@@ -30,10 +30,16 @@ class RunEvidence:
     `store` is a runtime, which stays open, or a path, which `close` closes.
     """
 
-    def __init__(self, store: StoreGiven, *, recall_tokens: int = RECALL_TOKENS, fail_closed: bool = False) -> None:
+    def __init__(
+        self,
+        store: StoreGiven,
+        *,
+        recall_tokens: int = RECALL_TOKENS,
+        policy: FailurePolicy = FailurePolicy.FAIL_OPEN,
+    ) -> None:
         self._adapted = AdaptedStore(store)
         self._recall_tokens = recall_tokens
-        self._fail_closed = fail_closed
+        self._policy = FailurePolicy(policy)
         self._counting = new_lock()
         self._failures = 0
 
@@ -84,9 +90,9 @@ class RunEvidence:
         try:
             return call()
         except Exception as error:
-            known = error if isinstance(error, MunimentError) else None
-            if self._fail_closed or (known and known.kind is Kind.CORRUPT):
+            if self._policy.is_raised(error):
                 raise
+            known = error if isinstance(error, MunimentError) else None
             with self._counting:
                 self._failures += 1
             log.error("The run goes on without a %s: %s", doing, known or type(error).__name__)  # noqa: TRY400 - a traceback may quote the run

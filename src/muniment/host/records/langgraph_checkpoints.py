@@ -3,12 +3,18 @@
 All records of a checkpoint have one key, which is made of its namespace and its id: the checkpoint itself, once or more
 often, and what tasks wrote. They may come in any order. The newest record of the checkpoint counts, and of what a task
 wrote under one number the first; of errors and interrupts, whose numbers are below 0, the last.
+
+The framework orders checkpoints by their ids. They are nearly always put in that order, so one that is not has a mark
+(`late`), and whoever reads goes on to one without a mark. Whether to mark one, a process knows from what a thread had
+when it first put to it and from its own puts since; what others put since then is not read again.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from bisect import insort
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from langchain_core.runnables import RunnableConfig
@@ -18,7 +24,9 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from muniment.events.identity import ConversationKey
 from muniment.host.records.escaped_name import escaped_name
 from muniment.host.records.record_chains import Record, RecordChains
+from muniment.kernel.locks import new_lock
 
+THREADS_CACHED_MAX = 4096
 NAMESPACE = "namespace"
 CHECKPOINT = "checkpoint"
 WRITES = "writes"
@@ -48,6 +56,23 @@ class KeptCheckpoints:
 
     def __init__(self, chains: RecordChains) -> None:
         self._chains = chains
+        self._greatest: OrderedDict[str, str] = OrderedDict()  # the greatest id of a thread, as far as it is known
+        self._lock = new_lock()
+
+    def is_late(self, place: ConversationKey, checkpoint: str) -> bool:
+        """Tell whether a checkpoint that is about to be put comes after one of a greater id."""
+        thread = place.conversation
+        with self._lock:
+            known = self._greatest.get(thread)
+        if known is None:
+            known = max((kept.id for kept in islice(self.newest_first(place), 1)), default="")
+        with self._lock:
+            known = max(known, self._greatest.get(thread, ""))
+            self._greatest[thread] = max(known, checkpoint)
+            self._greatest.move_to_end(thread)
+            if len(self._greatest) > THREADS_CACHED_MAX:
+                self._greatest.popitem(last=False)
+        return checkpoint < known
 
     def named(self, place: ConversationKey, space: str, checkpoint: str) -> KeptCheckpoint | None:
         """Return the checkpoint of a namespace and id."""
@@ -62,7 +87,15 @@ class KeptCheckpoints:
         return next(self.newest_first(place, space), None)
 
     def newest_first(self, place: ConversationKey, space: str | None = None) -> Iterator[KeptCheckpoint]:
-        """Yield the checkpoints of a namespace, or of all, reading no further than it is asked."""
+        """Yield the checkpoints of a namespace, or of all, greatest id first, reading no further than it is asked."""
+        held: list[KeptCheckpoint] = []  # until one without a mark shows that none before it has a greater id
+        for kept in self._last_put_first(place, space):
+            insort(held, kept, key=lambda one: one.id)
+            while not kept.record.head.get("late") and held and held[-1].id >= kept.id:
+                yield held.pop()
+        yield from reversed(held)
+
+    def _last_put_first(self, place: ConversationKey, space: str | None) -> Iterator[KeptCheckpoint]:
         newer: defaultdict[str, list[Record]] = defaultdict(list)
         yielded: set[str] = set()
         for record in self._chains.newest_first(place):

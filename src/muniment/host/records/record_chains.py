@@ -5,6 +5,9 @@ turns, `KEY~0`, `KEY~1` and so on; whoever appends takes the first free number, 
 next one. That needs no lock between processes, and a key is read by asking for its turns, whatever else the
 conversation has. A turn that was masked or erased keeps its number.
 
+A record that is appended again where it is the last one of its chain, as after a crash, is there already. Elsewhere it
+is one more turn: what came between no longer is the last word.
+
 A record is a small head (JSON) and a body (bytes). Both are in a system message that the view `raw_owner` alone shows;
 a large body is an attachment.
 """
@@ -82,13 +85,14 @@ class RecordChains:
         with tail.lock:
             parts = [BlobPart(content=msgspec.json.encode(head), mime_type="application/json"), self._body(body)]
             message = Message(role=Role.SYSTEM, authority=Authority.OPERATOR_DIAGNOSTIC, content=parts)
-            while not self._append(place, f"{key}~{tail.free}", subject, message):
+            while not self._append(place, key, tail.free, subject, message):
                 tail.free += 1
             tail.free += 1
 
-    def _append(self, place: ConversationKey, turn: str, subject: str, message: Message) -> bool:
+    def _append(self, place: ConversationKey, key: str, number: int, subject: str, message: Message) -> bool:
+        """Commit a turn of a chain; return whether it is now the last one."""
         delivered = Turn(
-            turn=turn,
+            turn=f"{key}~{number}",
             subject=subject,
             conversation=place.conversation,
             channel=place.channel,
@@ -99,7 +103,9 @@ class RecordChains:
             receipt = self.runtime.transcripts.commit(delivered)
         except TurnConflict:
             return False
-        return receipt.reason != ERASED
+        if receipt.committed:
+            return True
+        return receipt.reason != ERASED and self._at(place, f"{key}~{number + 1}") is None
 
     def _body(self, body: bytes) -> Part:
         if len(body) <= BODY_BYTES_MAX:

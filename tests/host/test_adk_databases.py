@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing
@@ -45,6 +46,7 @@ def of_sqlalchemy(path: Path) -> BaseSessionService:
     return DatabaseSessionService(f"sqlite+aiosqlite:///{path}")
 
 
+SECOND_S = 1.0  # SQLAlchemy notes no more of when the state of an app or a user changed
 WRITERS = pytest.mark.parametrize("writer", [of_sqlite, of_sqlalchemy])
 Writer = Callable[[Path], BaseSessionService]
 
@@ -95,6 +97,7 @@ def test_a_session_goes_on_where_it_was(runtime: Runtime, tmp_path: Path, writer
     async def play() -> None:
         ours, after = MunimentSessions(runtime), list[Session]()
         for first in (0, 3):
+            await asyncio.sleep(SECOND_S if first else 0)
             async with writing(writer, path) as theirs:
                 await fill(theirs, first)
             report = imported(runtime, path)
