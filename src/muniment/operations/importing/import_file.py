@@ -116,7 +116,7 @@ class FileImport:
                 self._queue_all(turns, parsed.origin)
             else:
                 for message in parsed.messages:
-                    complete = list(self._grouping.add(name, message, number, size, parsed.named))
+                    complete = list(self._grouping.add(name, message, number, size // said, parsed.named))
                     taken += 1
                     self._queue_all(complete)
         except (InvalidInput, LimitExceeded) as refusal:
