@@ -103,11 +103,13 @@ def put(
         "ts": f"2025-06-15T15:06:{40 + number:02}.000000+00:00",
         "id": named(number),
         "channel_values": dict(values),
-        "channel_versions": {name: f"{number}.0" for name in [*values, *channels]} | dict(versions),
+        "channel_versions": dict.fromkeys([*values, *channels], f"{number}.0") | dict(versions),
         "versions_seen": {"__input__": {}},
         "updated_channels": [*values],
     }
-    put_raw(connection, number, "msgpack", msgspec.msgpack.encode(checkpoint), parent, space, thread)
+    put_raw(
+        connection, number, "msgpack", msgspec.msgpack.encode(checkpoint), parent=parent, space=space, thread=thread
+    )
 
 
 def put_raw(
@@ -115,6 +117,7 @@ def put_raw(
     number: int,
     kind: Any,
     data: Any,
+    *,
     parent: int | None = None,
     space: str = "",
     thread: Any = THREAD,
@@ -210,7 +213,7 @@ def test_messages_without_an_id_are_new_where_there_are_more_of_them(
 ) -> None:
     yes, no = said("human", "yes"), said("human", "no")
     put(database, 1, {"messages": [yes]})
-    put(database, 2, {"messages": [yes, no, yes], "copy": [yes]}, parent=1)
+    put(database, 2, {"messages": [yes, no, yes], "copy": [yes, no]}, parent=1)
     put(database, 3, {"messages": [yes, yes]}, parent=1)  # a fork
     put(database, 4, {"messages": [yes, no, yes, no]}, parent=2)
     assert imported(runtime, path).complete
@@ -295,7 +298,7 @@ def test_many_messages_at_once_are_turns(runtime: Runtime, database: sqlite3.Con
     assert imported(runtime, path).turns_committed == 0
 
 
-# --- what must not be trusted ------------------------------------------------------------------------------------------
+# --- what must not be trusted -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -438,14 +441,16 @@ def test_names_that_are_none_are_refused(runtime: Runtime, database: sqlite3.Con
 @pytest.mark.parametrize(
     "script",
     [
-        "CREATE TABLE checkpoints (x); CREATE TABLE writes (y);",
-        SCHEMA + "INSERT INTO checkpoints VALUES (CAST(x'ff' AS TEXT), '', 'c', NULL, 'msgpack', x'80', NULL);",
-        SCHEMA + "CREATE TABLE store (x); ALTER TABLE checkpoints DROP COLUMN type;",
+        "CREATE TABLE checkpoints (checkpoint_id); CREATE TABLE writes (y);",
+        SCHEMA.replace(" type TEXT,", "").replace("thread_id TEXT NOT NULL,", "thread_id TEXT,"),
+        SCHEMA.replace("thread_id TEXT NOT NULL,", "thread_id TEXT DEFAULT (CAST(x'ff' AS TEXT)),"),
     ],
 )
 def test_a_database_with_other_columns_or_text_is_unreadable(runtime: Runtime, path: Path, script: str) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(script)
+        connection.execute("INSERT INTO checkpoints (checkpoint_id) VALUES ('c')")
+        connection.commit()
     with pytest.raises(FileUnavailable) as refused:
         imported(runtime, path)
     assert refused.value.problem == "database_unreadable"
@@ -456,8 +461,10 @@ def test_a_database_with_other_columns_or_text_is_unreadable(runtime: Runtime, p
     [
         "CREATE TABLE checkpoints (x)",
         STORE,
-        "CREATE VIEW checkpoints AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x FROM n) SELECT x FROM n;"
-        "CREATE VIEW writes AS SELECT 1;",
+        (
+            "CREATE VIEW checkpoints AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x FROM n) SELECT x FROM n;"
+            "CREATE VIEW writes AS SELECT 1;"
+        ),
     ],
 )
 def test_a_database_of_other_tables_is_refused(runtime: Runtime, path: Path, script: str) -> None:

@@ -7,9 +7,9 @@ was taken out of the state later, and a repeat adds what is new.
 | in the database | becomes |
 |---|---|
 | a thread | a conversation |
-| the checkpoints of a subgraph | a conversation `THREAD/NAMESPACE`, of the messages that the graph above does not have |
-| messages with an id | new where the thread had none with this id and these words |
-| messages without an id | new where the checkpoint has more of them than the one before it (`parent_checkpoint_id`) |
+| the checkpoints of a subgraph | a conversation `THREAD/NAMESPACE` of the messages that the graph above does not have |
+| a message with an id | is new where the thread had none with this id and these words |
+| a message without an id | is new where the checkpoint before (`parent_checkpoint_id`) has fewer of it |
 | messages that a channel keeps as differences | read from what was written after the checkpoint before |
 | many messages at once | a turn from each user message on, the later ones numbered behind the id |
 
@@ -170,11 +170,10 @@ class _Thread:
             yield row.row, refusal
             return
         flaws: list[MunimentError] = []
-        channels = self._channels(state.values, flaws)
+        channels = self.channels(state.values, flaws)
         counts = _counts(channels)
-        has_more = any(not saved.has_id for saved in _flat(channels))
-        before = self._counts_before(row) if has_more else Counter[bytes]()
-        differences = self._channels(self._differences(row, state, flaws), flaws)
+        before = self._counts_before(row) if counts else Counter[bytes]()
+        differences = self.channels(self._differences(row, state, flaws), flaws)
         self._last = (row.checkpoint, counts)
         new = [*self._new(channels, before, flaws), *self._new(differences, Counter(), flaws)]
         yield from ((row.row, flaw) for flaw in flaws)
@@ -189,7 +188,7 @@ class _Thread:
             if count:
                 yield from _turns(row, None, [], {PENDING: count})
 
-    def _channels(self, values: Mapping[str, Any], flaws: list[MunimentError]) -> dict[str, list[_Saved]]:
+    def channels(self, values: Mapping[str, Any], flaws: list[MunimentError]) -> dict[str, list[_Saved]]:
         """Return the messages in each channel that has any."""
         channels: dict[str, list[_Saved]] = {}
         for name, value in values.items():
@@ -248,7 +247,7 @@ class _Thread:
             there += added
 
     def _counts_before(self, row: _Row) -> Counter[bytes]:
-        """Return how many there were of each message in the checkpoint before."""
+        """Return how many there were of each message without an id in the checkpoint before."""
         if row.parent is None:
             return Counter()
         if self._last is not None and self._last[0] == row.parent:
@@ -258,7 +257,7 @@ class _Thread:
             state = None if found is None else _state_of(_Row._make(found))
         except (InvalidInput, LimitExceeded):
             state = None
-        return Counter() if state is None else _counts(self._channels(state.values, []))
+        return Counter() if state is None else _counts(_Thread(self._connection).channels(state.values, []))
 
     def _differences(self, row: _Row, state: _State, flaws: list[MunimentError]) -> dict[str, Any]:
         """Return what was written since the checkpoint before to channels whose values are not in this one."""
@@ -288,16 +287,11 @@ def _is_of_graph(channel: Any) -> bool:
     return not isinstance(channel, str) or (channel.startswith(OF_THE_GRAPH) and channel not in HAVING_STATE)
 
 
-def _flat(channels: Mapping[str, list[_Saved]]) -> Iterator[_Saved]:
-    for saved in channels.values():
-        yield from saved
-
-
 def _counts(channels: Mapping[str, list[_Saved]]) -> Counter[bytes]:
-    """Return how many there are of each message, in the channel that has the most."""
+    """Return how many there are of each message without an id, in the channel that has the most."""
     counts = Counter[bytes]()
     for saved in channels.values():
-        counts |= Counter(each.identity for each in saved)
+        counts |= Counter(each.identity for each in saved if not each.has_id)
     return counts
 
 

@@ -58,7 +58,7 @@ def decoded(kind: Any, data: Any) -> Any:
     return _unpacked(data) if kind == MSGPACK else _parsed(data)
 
 
-def _unpacked(data: bytes | memoryview) -> Any:
+def _unpacked(data: bytes) -> Any:
     try:
         return msgspec.msgpack.decode(data)
     except RecursionError:
@@ -79,7 +79,7 @@ def _parsed(data: bytes) -> Any:
 def entries_of(value: Any) -> list[Any]:
     """Return the entries of a value of a channel: those of a list, also of one that is to replace it, or itself."""
     if isinstance(value, Ext) and value.code == SNAPSHOT:
-        value = _unpacked(value.data)
+        value = _unpacked(bytes(value.data))
     elif isinstance(value, Ext) and value.code == NAMED:
         made = _made_of(value)
         replacing = made.get(REPLACING) if isinstance(made, dict) else None
@@ -137,7 +137,7 @@ def encoded(value: Any) -> bytes:
 
 def _made_of(extension: Ext) -> Any:
     """Return what an object was made of."""
-    parts = _unpacked(extension.data)
+    parts = _unpacked(bytes(extension.data))
     if not isinstance(parts, list) or len(parts) <= MADE_OF:
         raise InvalidInput(problem="malformed")
     return parts[MADE_OF]
@@ -164,7 +164,7 @@ def _of_extension(value: Ext) -> Any:
     if value.code in OBJECTS:
         return _made_of(value)
     if value.code in {ARRAY, SNAPSHOT}:
-        return _unpacked(value.data)
+        return _unpacked(bytes(value.data))
     raise InvalidInput(problem="unknown_extension")
 
 
