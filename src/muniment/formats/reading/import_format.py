@@ -27,14 +27,14 @@ import msgspec
 from muniment.errors import InvalidInput, MunimentError
 from muniment.events.binding import parse_json
 from muniment.events.turn import Protocol
-from muniment.formats.reading.adk import ADK, adk
-from muniment.formats.reading.agents import AGENTS, agents
 from muniment.formats.reading.anthropic import anthropic, is_marked
 from muniment.formats.reading.chatgpt import chatgpt
 from muniment.formats.reading.claude import claude
-from muniment.formats.reading.databases import DatabaseForm
+from muniment.formats.reading.databases.adk import ADK, adk
+from muniment.formats.reading.databases.agents import AGENTS, agents
+from muniment.formats.reading.databases.database import DatabaseForm
+from muniment.formats.reading.databases.langgraph import LANGGRAPH, langgraph
 from muniment.formats.reading.langchain import langchain
-from muniment.formats.reading.langgraph import LANGGRAPH, langgraph
 from muniment.formats.reading.lines import ITEM_BYTES_MAX
 from muniment.formats.reading.openai import openai
 from muniment.formats.reading.otel import otel

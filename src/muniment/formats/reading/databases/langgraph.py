@@ -31,9 +31,8 @@ from msgspec import Struct
 from muniment.errors import InvalidInput, LimitExceeded, MunimentError
 from muniment.events.binding import parse_json
 from muniment.events.message import Message, Role
-from muniment.formats.reading.databases import Database, DatabaseForm, NumberedItem
-from muniment.formats.reading.langchain import langchain_messages, role_of
-from muniment.formats.reading.langgraph_state import (
+from muniment.formats.reading.databases.database import Database, DatabaseForm, NumberedItem
+from muniment.formats.reading.databases.langgraph_state import (
     decoded,
     digest_of,
     entries_of,
@@ -42,6 +41,7 @@ from muniment.formats.reading.langgraph_state import (
     is_object,
     message_of,
 )
+from muniment.formats.reading.langchain import langchain_messages, role_of
 from muniment.formats.reading.lines import ITEM_BYTES_MAX
 from muniment.formats.reading.parsed_item import NamedTurn, ParsedItem, ParsingNotes, time_of, with_times
 from muniment.formats.turn_items import TURN_BYTES_MAX, TURN_ITEMS_MAX
