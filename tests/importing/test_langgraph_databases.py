@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -19,49 +18,26 @@ from muniment.errors import FileUnavailable, InvalidInput
 from muniment.events.message import Role, TextPart, ToolCallPart, ToolCallResponsePart
 from muniment.formats.reading.import_format import Format
 from muniment.operations.importing.import_report import ImportReport
+from tests.importing.langgraph_database import (
+    ANSWER,
+    CALL,
+    HI,
+    RESULT,
+    SCHEMA,
+    SECOND,
+    STORE,
+    THREAD,
+    Ext,
+    Place,
+    named,
+    packed,
+    put,
+    put_raw,
+    said,
+    write,
+)
 from tests.turns import SUBJECT
 from tests.worlds import key_of
-
-SCHEMA = """
-CREATE TABLE checkpoints (
-    thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL,
-    parent_checkpoint_id TEXT, type TEXT, checkpoint BLOB, metadata BLOB,
-    PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id)
-);
-CREATE TABLE writes (
-    thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL, task_id TEXT NOT NULL,
-    task_path TEXT NOT NULL DEFAULT '', idx INTEGER NOT NULL, channel TEXT NOT NULL, type TEXT, value BLOB,
-    PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, idx)
-);
-"""
-STORE = """
-CREATE TABLE store (
-    prefix text NOT NULL, key text NOT NULL, value text NOT NULL, created_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP,
-    updated_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP, expires_at TIMESTAMP, ttl_minutes REAL, PRIMARY KEY (prefix, key)
-);
-"""
-SECOND = 1_750_000_000_000  # 2025-06-15T15:06:40Z
-CLASSES = {"human": "HumanMessage", "ai": "AIMessage", "tool": "ToolMessage", "system": "SystemMessage"}
-THREAD = "parcel-7"
-
-Ext = msgspec.msgpack.Ext
-
-
-def packed(code: int, *parts: Any) -> Ext:
-    """Return an object as the serializer writes it."""
-    return Ext(code, msgspec.msgpack.encode(parts))
-
-
-def said(kind: str, content: Any, id: str | None = None, **members: Any) -> Ext:  # noqa: A002 - its name
-    """Return a message as the serializer writes it."""
-    known = {"content": content, "additional_kwargs": {}, "response_metadata": {}, "type": kind, "name": None, "id": id}
-    return packed(5, f"langchain_core.messages.{kind}", CLASSES[kind], known | members, "model_validate_json")
-
-
-HI = said("human", "Where is it?", "m1")
-CALL = said("ai", "", "m2", tool_calls=[{"name": "track", "args": {"n": 7}, "id": "c1", "type": "tool_call"}])
-RESULT = said("tool", "Lyon", "m3", tool_call_id="c1", status="success", artifact=None)
-ANSWER = said("ai", "In Lyon.", "m4", tool_calls=[], usage_metadata=None)
 
 
 @pytest.fixture
@@ -84,59 +60,6 @@ def database(path: Path) -> Iterator[sqlite3.Connection]:
         connection.execute("PRAGMA journal_mode=wal")
         connection.executescript(SCHEMA)
         yield connection
-
-
-def put(
-    connection: sqlite3.Connection,
-    number: int,
-    values: Mapping[str, Any],
-    *,
-    parent: int | None = None,
-    space: str = "",
-    thread: str = THREAD,
-    channels: Sequence[str] = (),
-    versions: Mapping[str, str] = MappingProxyType({}),
-) -> None:
-    """Save a checkpoint as `SqliteSaver` does, `number` seconds after the first one."""
-    checkpoint = {
-        "v": 4,
-        "ts": f"2025-06-15T15:06:{40 + number:02}.000000+00:00",
-        "id": named(number),
-        "channel_values": dict(values),
-        "channel_versions": dict.fromkeys([*values, *channels], f"{number}.0") | dict(versions),
-        "versions_seen": {"__input__": {}},
-        "updated_channels": [*values],
-    }
-    put_raw(
-        connection, number, "msgpack", msgspec.msgpack.encode(checkpoint), parent=parent, space=space, thread=thread
-    )
-
-
-def put_raw(
-    connection: sqlite3.Connection,
-    number: int,
-    kind: Any,
-    data: Any,
-    *,
-    parent: int | None = None,
-    space: str = "",
-    thread: Any = THREAD,
-) -> None:
-    """Save what is given as a checkpoint."""
-    before = None if parent is None else named(parent)
-    row = (thread, space, named(number), before, kind, data, b'{"source": "loop", "step": 1, "parents": {}}')
-    connection.execute("INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-
-
-def write(connection: sqlite3.Connection, number: int, channel: str, value: Any, *, idx: int = 0) -> None:
-    """Save what a task wrote after a checkpoint."""
-    row = (THREAD, "", named(number), "task", "", idx, channel, "msgpack", msgspec.msgpack.encode(value))
-    connection.execute("INSERT INTO writes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-
-
-def named(number: int) -> str:
-    """Return the id of a checkpoint; ids of later ones are greater."""
-    return f"1f049{number:03x}-0000-6000-8000-000000000000"
 
 
 def a_run(connection: sqlite3.Connection) -> None:
@@ -224,12 +147,12 @@ def test_a_subgraph_has_the_messages_that_the_graph_above_does_not_have(
     runtime: Runtime, database: sqlite3.Connection, path: Path
 ) -> None:
     inner = said("ai", "Ask the depot.", "m9")
-    put(database, 1, {"messages": [HI]}, thread="a/b")
-    put(database, 2, {"messages": [HI]}, space="agent:1", thread="a/b")
-    put(database, 3, {"messages": [HI, inner]}, parent=2, space="agent:1", thread="a/b")
-    put(database, 4, {"messages": [HI, inner, ANSWER]}, parent=3, space="agent:1", thread="a/b")
-    put(database, 5, {"messages": [HI, ANSWER]}, parent=1, thread="a/b")
-    put(database, 6, {"messages": [HI]}, thread="other")
+    put(database, 1, {"messages": [HI]}, at=Place("a/b"))
+    put(database, 2, {"messages": [HI]}, at=Place("a/b", "agent:1"))
+    put(database, 3, {"messages": [HI, inner]}, parent=2, at=Place("a/b", "agent:1"))
+    put(database, 4, {"messages": [HI, inner, ANSWER]}, parent=3, at=Place("a/b", "agent:1"))
+    put(database, 5, {"messages": [HI, ANSWER]}, parent=1, at=Place("a/b"))
+    put(database, 6, {"messages": [HI]}, at=Place("other"))
     assert imported(runtime, path).complete
     assert texts_of(runtime, "a/b") == [["Where is it?"], ["In Lyon."]]
     assert texts_of(runtime, "a%2Fb/agent:1") == [["Ask the depot."]]
@@ -241,11 +164,11 @@ def test_a_channel_of_differences_is_read_from_what_was_written(
 ) -> None:
     put(database, 1, {"__start__": {}})
     write(database, 1, "messages", [HI])
-    put(database, 2, {}, parent=1, channels=["messages"])
+    put(database, 2, {}, parent=1, versions={"messages": "1.0"})
     write(database, 2, "messages", CALL)
     put(database, 3, {"messages": packed(7, HI, CALL)}, parent=2)
     write(database, 3, "messages", packed(2, "langgraph.types", "Overwrite", {"value": [ANSWER], "type": "x"}))
-    put(database, 4, {}, parent=3, channels=["messages"])
+    put(database, 4, {}, parent=3, versions={"messages": "1.0"})
     report = imported(runtime, path)
     assert report.complete
     assert report.left_out == {}
@@ -384,7 +307,7 @@ def test_what_a_value_names_is_never_called(
     call = packed(0, "os", "mkdir", str(evil))
     put(database, 1, {"messages": [said("human", call, "m1"), call], "other": call})
     write(database, 1, "other", packed(3, "pathlib", "Path", str(evil), "mkdir"))
-    put(database, 2, {}, parent=1, channels=["other"])
+    put(database, 2, {}, parent=1, versions={"other": "1.0"})
     assert imported(runtime, path).complete
     assert texts_of(runtime) == [[str(evil)]]
     assert not evil.exists()
@@ -427,8 +350,8 @@ def test_a_checkpoint_above_the_limit_is_named(runtime: Runtime, database: sqlit
 
 
 def test_names_that_are_none_are_refused(runtime: Runtime, database: sqlite3.Connection, path: Path) -> None:
-    put_raw(database, 1, "msgpack", b"\x80", thread=b"\x00")
-    put(database, 2, {"messages": [HI]}, thread="a\nb")
+    put_raw(database, 1, "msgpack", b"\x80", at=Place(b"\x00"))
+    put(database, 2, {"messages": [HI]}, at=Place("a\nb"))
     put(database, 3, {"messages": [HI]})
     report = imported(runtime, path)
     assert sorted((line.line, line.problem) for line in report.refused_lines) == [

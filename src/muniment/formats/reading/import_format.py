@@ -32,7 +32,7 @@ from muniment.formats.reading.chatgpt import chatgpt
 from muniment.formats.reading.claude import claude
 from muniment.formats.reading.databases.adk import ADK, adk
 from muniment.formats.reading.databases.agents import AGENTS, agents
-from muniment.formats.reading.databases.database import DatabaseForm
+from muniment.formats.reading.databases.database_items import DatabaseForm
 from muniment.formats.reading.databases.langgraph import LANGGRAPH, langgraph
 from muniment.formats.reading.langchain import langchain
 from muniment.formats.reading.lines import ITEM_BYTES_MAX

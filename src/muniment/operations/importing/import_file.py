@@ -24,7 +24,7 @@ from muniment.events.message import Message
 from muniment.events.references import HostReference
 from muniment.events.turn import Source, Turn, ending_of
 from muniment.formats.reading.continuations import Continuations, OpenConversation
-from muniment.formats.reading.databases.database import DatabaseItems
+from muniment.formats.reading.databases.database_items import DatabaseItems
 from muniment.formats.reading.import_format import PARSERS, PROTOCOLS, Format, sniff
 from muniment.formats.reading.items import Items
 from muniment.formats.reading.parsed_item import ParsedItem

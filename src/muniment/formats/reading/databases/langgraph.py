@@ -31,7 +31,7 @@ from msgspec import Struct
 from muniment.errors import InvalidInput, LimitExceeded, MunimentError
 from muniment.events.binding import parse_json
 from muniment.events.message import Message, Role
-from muniment.formats.reading.databases.database import Database, DatabaseForm, NumberedItem
+from muniment.formats.reading.databases.database_items import Database, DatabaseForm, NumberedItem
 from muniment.formats.reading.databases.langgraph_state import (
     decoded,
     digest_of,
@@ -111,7 +111,7 @@ class _Row(NamedTuple):
         return f"{self.thread.replace('%', '%25').replace('/', '%2F')}/{self.namespace}"
 
 
-class _State(NamedTuple):
+class _Checkpoint(NamedTuple):
     """A checkpoint: its time, and the values and versions of its channels."""
 
     at: Any
@@ -259,7 +259,7 @@ class _Thread:
             state = None
         return Counter() if state is None else _counts(_Thread(self._connection).channels(state.values, []))
 
-    def _differences(self, row: _Row, state: _State, flaws: list[MunimentError]) -> dict[str, Any]:
+    def _differences(self, row: _Row, state: _Checkpoint, flaws: list[MunimentError]) -> dict[str, Any]:
         """Return what was written since the checkpoint before to channels whose values are not in this one."""
         written: dict[str, list[Any]] = {}
         place = (row.thread, row.namespace, row.parent, json.dumps([*state.values]))
@@ -271,7 +271,7 @@ class _Thread:
                     flaws.append(_at("writes", refusal))
         return dict(written)
 
-    def _other_state(self, row: _Row, state: _State, channels: Mapping[str, list[_Saved]]) -> int:
+    def _other_state(self, row: _Row, state: _Checkpoint, channels: Mapping[str, list[_Saved]]) -> int:
         """Return how many values of channels are not messages and were not there before."""
         count = 0
         for name, value in state.values.items():
@@ -295,14 +295,14 @@ def _counts(channels: Mapping[str, list[_Saved]]) -> Counter[bytes]:
     return counts
 
 
-def _state_of(row: _Row) -> _State:
+def _state_of(row: _Row) -> _Checkpoint:
     state = _value(row.kind, row.size, row.data, at="checkpoint")
     values = state.get("channel_values") if isinstance(state, dict) else None
     versions = state.get("channel_versions") if isinstance(state, dict) else None
     if not isinstance(values, dict):
         raise InvalidInput(at="checkpoint", problem="wrong_type")
     named = {name: value for name, value in values.items() if isinstance(name, str)}
-    return _State(state.get("ts"), named, versions if isinstance(versions, dict) else {})
+    return _Checkpoint(state.get("ts"), named, versions if isinstance(versions, dict) else {})
 
 
 def _value(kind: Any, size: int | None, data: Any, at: str = "value") -> Any:
@@ -345,7 +345,7 @@ def _parted(messages: list[bytes]) -> Iterator[list[bytes]]:
     yield turn
 
 
-class _Speaker(Struct):
+class _Speaker(Struct, frozen=True, kw_only=True):
     type: str
     role: Any = None
 
