@@ -34,7 +34,16 @@ from sybil.parsers.rest import DocTestParser
 ROOT = Path(__file__).parents[1]
 PLAIN = {"text", "json", "sql", "sh"}
 RUN = {"python", "console"}
-FRAMEWORKS = ("agents", "anthropic", "google.adk", "langchain", "langgraph", "openai", "pydantic_ai")
+FRAMEWORKS = (
+    "agents",
+    "anthropic",
+    "google.adk",
+    "langchain",
+    "langgraph",
+    "langgraph.store.sqlite",
+    "openai",
+    "pydantic_ai",
+)
 COMMAND_SECONDS_MAX = 120
 SHOWN = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

@@ -47,6 +47,7 @@ FIXED: dict[tuple[str, str], str] = {
     ("evidence.verifier", "LINE_BYTES_MAX"): "one line of a bundle that the verifier reads",
     ("formats.reading.lines", "LINE_BYTES_MAX"): "one line of an imported file",
     ("formats.reading.lines", "ITEM_BYTES_MAX"): "one conversation in an imported list or document",
+    ("formats.reading.databases.langgraph", "VALUE_BYTES_MAX"): "one checkpoint in an imported database of LangGraph",
     ("formats.reading.turn_assembler", "CONVERSATIONS_MAX"): "conversations in an imported file",
     (
         "formats.reading.turn_assembler",

@@ -1330,9 +1330,10 @@ export class SpacesGroup {
    *
    * Reads messages in OpenTelemetry parts (`otel`), OpenAI chats (`openai`), the exports of ChatGPT (`chatgpt`) and
    * Claude (`claude`), logged requests to the Messages API of Anthropic (`anthropic`) and messages of LangChain
-   * (`langchain`), as JSON Lines or a JSON document, plain or gzip; and the SQLite database of sessions of the
-   * OpenAI Agents SDK (`agents`), also while it is written. Of a folder every file is read, except hidden ones; of a
-   * zip archive that has `conversations.json`, this alone. The report says what became of each file.
+   * (`langchain`), as JSON Lines or a JSON document, plain or gzip; and, also while they are written, the SQLite
+   * databases of sessions of the OpenAI Agents SDK (`agents`) and of Google ADK (`adk`), and of checkpoints of
+   * LangGraph (`langgraph`). Of a folder every file is read, except hidden ones; of a zip archive that has
+   * `conversations.json`, this alone. The report says what became of each file.
    *
    * Groups messages into turns (a turn starts at a user message). The id of a turn is its number in the
    * conversation, so that a repeat adds nothing, also after an interruption, and a file that grew adds what is new.

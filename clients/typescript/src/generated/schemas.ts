@@ -4639,7 +4639,17 @@ export interface SpaceList {
 }
 
 /** The format of the items of a file; `auto` detects it from the first item that a format accepts. */
-export type Format = "adk" | "agents" | "anthropic" | "auto" | "chatgpt" | "claude" | "langchain" | "openai" | "otel";
+export type Format =
+  | "adk"
+  | "agents"
+  | "anthropic"
+  | "auto"
+  | "chatgpt"
+  | "claude"
+  | "langchain"
+  | "langgraph"
+  | "openai"
+  | "otel";
 
 /**
  * What an import did.

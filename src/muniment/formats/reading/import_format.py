@@ -9,7 +9,8 @@ own module:
 - `anthropic`: requests to the Messages API and their responses;
 - `langchain`: messages, or a list of messages an item;
 - `adk`: the SQLite database of sessions of Google's Agent Development Kit, an event an item;
-- `agents`: the SQLite database of sessions of the OpenAI Agents SDK, a turn an item (`databases`).
+- `agents`: the SQLite database of sessions of the OpenAI Agents SDK, a turn an item (`databases`);
+- `langgraph`: the SQLite database of checkpoints of LangGraph, what a checkpoint adds an item.
 
 The content of a part is never dropped: an unknown part is kept as JSON (see `parsed_item`), or its item is refused
 (`otel`, `openai`). Other members of an item (token counts, names of models, indexes, titles) are not evidence of the
@@ -26,12 +27,13 @@ import msgspec
 from muniment.errors import InvalidInput, MunimentError
 from muniment.events.binding import parse_json
 from muniment.events.turn import Protocol
-from muniment.formats.reading.adk import ADK, adk
-from muniment.formats.reading.agents import AGENTS, agents
 from muniment.formats.reading.anthropic import anthropic, is_marked
 from muniment.formats.reading.chatgpt import chatgpt
 from muniment.formats.reading.claude import claude
-from muniment.formats.reading.databases import DatabaseForm
+from muniment.formats.reading.databases.adk import ADK, adk
+from muniment.formats.reading.databases.agents import AGENTS, agents
+from muniment.formats.reading.databases.database_items import DatabaseForm
+from muniment.formats.reading.databases.langgraph import LANGGRAPH, langgraph
 from muniment.formats.reading.langchain import langchain
 from muniment.formats.reading.lines import ITEM_BYTES_MAX
 from muniment.formats.reading.openai import openai
@@ -51,6 +53,7 @@ class Format(StrEnum):
     LANGCHAIN = "langchain"
     AGENTS = "agents"
     ADK = "adk"
+    LANGGRAPH = "langgraph"
 
 
 Parser = Callable[[bytes], ParsedItem]
@@ -64,6 +67,7 @@ PARSERS: dict[Format, Parser] = {
     Format.ANTHROPIC: anthropic,
     Format.AGENTS: agents,
     Format.ADK: adk,
+    Format.LANGGRAPH: langgraph,
 }
 PROTOCOLS: dict[Format, Protocol] = {
     Format.OTEL: Protocol.NATIVE,
@@ -74,10 +78,12 @@ PROTOCOLS: dict[Format, Protocol] = {
     Format.LANGCHAIN: Protocol.NATIVE,
     Format.AGENTS: Protocol.OPENAI_RESPONSES,
     Format.ADK: Protocol.NATIVE,
+    Format.LANGGRAPH: Protocol.NATIVE,
 }
 DATABASES: dict[Format, DatabaseForm] = {
     Format.AGENTS: AGENTS,
     Format.ADK: ADK,
+    Format.LANGGRAPH: LANGGRAPH,
 }
 
 

@@ -179,22 +179,29 @@ def langchain(item: bytes) -> ParsedItem:
     notes = ParsingNotes()
     started_ms = time_of(parsed.created_at, notes)
     if parsed.messages is None:
-        messages = _messages(bytes(parsed.message) if is_there(parsed.message) else item, notes)
+        messages = langchain_messages(bytes(parsed.message) if is_there(parsed.message) else item, notes)
         if name is None:
             raise InvalidInput(at="conversation_id", problem="missing_field")
         return ParsedItem(name, with_times(started_ms, messages), notes=notes)
     messages = []
     for index, raw in enumerate(parsed.messages):
-        messages += notes.read(f"messages[{index}]", _messages, raw)
+        messages += notes.read(f"messages[{index}]", langchain_messages, raw)
     if not messages:
         raise InvalidInput(at="messages", problem="nothing_understood")
     return ParsedItem(name, with_times(started_ms, messages), whole=True, notes=notes, title=title_of(parsed.title))
 
 
-def _messages(raw: bytes, notes: ParsingNotes) -> list[Message]:
-    """Return a message, and before it its unknown content."""
+def role_of(kind: str, role: Any) -> Role | None:
+    """Return the role of a message by its type or the name of its class, and its member `role`; None for no message."""
+    kind = _type_of(kind)
+    named = role if isinstance(role, str) else ""
+    return ROLES.get(named if kind == CHAT else kind)
+
+
+def langchain_messages(raw: bytes, notes: ParsingNotes) -> list[Message]:
+    """Return a message in any of the three forms, and before it its unknown content."""
     kind, members = _unwrap(raw)
-    role = ROLES.get(kind if kind != CHAT else (members.role or ""))
+    role = role_of(kind, members.role)
     if role is None:
         raise InvalidInput(at="type", problem="unknown_word")
     notes.left_out[ARTIFACT] += members.artifact is not None
@@ -212,8 +219,12 @@ def _unwrap(raw: bytes) -> tuple[str, LangchainMessage]:
         kind, members = str(names[-1]) if names else "", bytes(envelope.kwargs)
     else:
         kind, members = envelope.type, bytes(envelope.data) if is_there(envelope.data) else raw
-    kind = kind.removesuffix(CHUNK).removesuffix(MESSAGE).lower()
-    return kind, parse_json(members, LangchainMessage)
+    return _type_of(kind), parse_json(members, LangchainMessage)
+
+
+def _type_of(name: str) -> str:
+    """Return the type of a message by it, or by the name of the class."""
+    return name.removesuffix(CHUNK).removesuffix(MESSAGE).lower()
 
 
 def _tool_result(message: LangchainMessage) -> ParsedParts:

@@ -24,7 +24,7 @@ from muniment.events.message import Message
 from muniment.events.references import HostReference
 from muniment.events.turn import Source, Turn, ending_of
 from muniment.formats.reading.continuations import Continuations, OpenConversation
-from muniment.formats.reading.databases import DatabaseItems
+from muniment.formats.reading.databases.database_items import DatabaseItems
 from muniment.formats.reading.import_format import PARSERS, PROTOCOLS, Format, sniff
 from muniment.formats.reading.items import Items
 from muniment.formats.reading.parsed_item import ParsedItem
@@ -116,7 +116,7 @@ class FileImport:
                 self._queue_all(turns, parsed.origin)
             else:
                 for message in parsed.messages:
-                    complete = list(self._grouping.add(name, message, number, size, parsed.named))
+                    complete = list(self._grouping.add(name, message, number, size // said, parsed.named))
                     taken += 1
                     self._queue_all(complete)
         except (InvalidInput, LimitExceeded) as refusal:

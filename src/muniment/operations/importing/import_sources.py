@@ -16,7 +16,7 @@ from typing import BinaryIO
 from muniment.declaration.session import Session
 from muniment.errors import FileUnavailable, InvalidInput
 from muniment.events.identity import Channel, SubjectId
-from muniment.formats.reading.databases import DatabaseItems, is_database
+from muniment.formats.reading.databases.database_items import DatabaseItems, is_database
 from muniment.formats.reading.import_format import DATABASES, Format
 from muniment.formats.reading.items import Items
 from muniment.formats.reading.source_files import SourceFile, source_files

@@ -66,11 +66,13 @@ class DatabaseItems:
             self._connection = self._held.enter_context(closing(_opened(stream, self._held)))
             self._connection.set_busy_timeout(BUSY_MS)
             self._connection.execute("BEGIN")  # one state of the database, however long reading takes
-            tables = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_schema")}
+            tables = {
+                name for (name,) in self._connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+            }
             self.bytes_total = self._connection.execute(
                 "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
             ).get
-        except (apsw.Error, OSError) as fault:
+        except (apsw.Error, OSError, UnicodeError) as fault:
             self._held.close()
             raise _unreadable(fault) from None
         self.found = next((name for name, form in forms.items() if form.tables <= tables), None)
@@ -87,7 +89,7 @@ class DatabaseItems:
             return
         try:
             yield from self._form.items(self._connection)
-        except apsw.Error as fault:
+        except (apsw.Error, UnicodeError) as fault:  # of SQLite, or text in it that is none
             raise _unreadable(fault) from None
 
     def __enter__(self) -> Self:

@@ -20,7 +20,7 @@ from msgspec import Struct
 from muniment.errors import InvalidInput, MunimentError
 from muniment.events.binding import parse_json
 from muniment.formats.parted_items import parted
-from muniment.formats.reading.databases import Database, DatabaseForm, NumberedItem
+from muniment.formats.reading.databases.database_items import Database, DatabaseForm, NumberedItem
 from muniment.formats.reading.lines import ITEM_BYTES_MAX
 from muniment.formats.reading.parsed_item import NamedTurn, ParsedItem
 from muniment.formats.responses_items import FIELDS_OF_ITEMS, words_of_item

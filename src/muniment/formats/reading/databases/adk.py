@@ -42,7 +42,7 @@ from muniment.formats.adk_items import (
     silent,
     state_of_session,
 )
-from muniment.formats.reading.databases import Database, DatabaseForm, NumberedItem
+from muniment.formats.reading.databases.database_items import Database, DatabaseForm, NumberedItem
 from muniment.formats.reading.lines import ITEM_BYTES_MAX
 from muniment.formats.reading.parsed_item import NamedTurn, ParsedItem
 
