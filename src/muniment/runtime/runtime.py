@@ -80,6 +80,7 @@ class Runtime(NeverPickled):
 
     def __init__(self, gate: Session | Elsewhere) -> None:
         self._gate = gate
+        self._closing: list[Callable[[], object]] = []
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *GROUPS]
@@ -170,6 +171,10 @@ class Runtime(NeverPickled):
         """
         return self._session.space.heard(listener)
 
+    def on_close(self, listener: Callable[[], object]) -> None:
+        """Call a listener when this runtime is closed, for whoever keeps something of what it read. Must not raise."""
+        self._closing.append(listener)
+
     def totals(self) -> StoreTotals:
         """Return what the open spaces of the store hold together, in numbers. Takes an access to the whole space."""
         self._session.access.require_whole()
@@ -182,6 +187,8 @@ class Runtime(NeverPickled):
         The store is closed by the runtime that opened it. Closing one that `restricted` or `space` returned leaves it
         open; closing one that `connect` returned ends the connections.
         """
+        while self._closing:
+            self._closing.pop()()
         if isinstance(self._gate, Elsewhere):
             self._gate.close()
             return

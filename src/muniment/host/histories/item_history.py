@@ -25,10 +25,11 @@ but those of calls and tools. `Runtime.lifecycle.erase` destroys what was popped
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -50,13 +51,14 @@ from muniment.formats.parted_items import (
     words_by_role,
 )
 from muniment.formats.turn_items import SHAPES_TYPE, batches_of_items, messages_of_items
-from muniment.governance.slices import RedactionItem, SliceMessage, SliceTurn
+from muniment.governance.slices import RedactionItem, SliceMessage
 from muniment.governance.views import Reason, View
+from muniment.host.kept_reads import PageMade, TurnMade, kept_reads
 from muniment.kernel.sources import EntropyIds, IdSource, SystemEntropy
 from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.transcripts.commit import CommitReceipt
 from muniment.operations.transcripts.redact import Passage
-from muniment.operations.transcripts.timeline import LATEST, Anchor, AnchorKind
+from muniment.operations.transcripts.timeline import LATEST, Anchor, AnchorKind, Timeline
 from muniment.runtime.runtime import Runtime
 
 PAGE_TURNS_MAX = 100
@@ -163,24 +165,48 @@ class ItemHistory:
 
         Raises `transcript.unknown_place` for a turn that there never was.
         """
+        if start.at is AnchorKind.LATEST:
+            turns = kept_reads(self._runtime).newest_first(self.key, type(self), self._page, repeat(size))
+        else:
+            turns = self._made_from(start, size)
+        for kept in turns:
+            if kept is not None:
+                turn, items = json.loads(kept)
+                for item, place, is_of_owner in items:
+                    yield PlacedItem(item, TurnId(turn), place, [View.RAW_OWNER] if is_of_owner else POPPED_FROM)
+
+    def _made_from(self, start: Anchor, size: int) -> Iterator[str | None]:
         anchor: Anchor | None = start
         while anchor is not None:
-            owned = self._page(anchor, View.RAW_OWNER, size)
-            shown = self._page(anchor, View.MODEL_CONTEXT, size)
-            sequences = owned.turns.keys() & shown.turns.keys()
-            if not sequences:
-                # nothing is left, or so much was committed between the two that they have no turn in common
-                anchor = anchor if owned.turns and shown.turns else None
-                continue
-            # what was committed meanwhile is left out, and so is a turn that is not listed any more
-            oldest = max(min(owned.turns), min(shown.turns))
-            for sequence in sorted(sequences, reverse=True):
-                yield from self._items_of(owned, shown, sequence)
-            has_older = owned.has_older or min(owned.turns) < oldest
-            anchor = Anchor(at=AnchorKind.BEFORE, sequence=oldest) if has_older else None
+            page = self._page(anchor, size)
+            yield from (turn.made for turn in page.turns)
+            anchor = page.older
 
-    def _items_of(self, owned: _SeenPage, shown: _SeenPage, sequence: int) -> Iterator[PlacedItem]:
-        """Yield the items of a turn, newest first."""
+    def _page(self, anchor: Anchor, size: int) -> PageMade[str | None]:
+        """Read a page through both views; make of each turn its items, packed, so that each reader gets its own."""
+        while True:
+            owned = self._seen(anchor, View.RAW_OWNER, size)
+            shown = self._seen(anchor, View.MODEL_CONTEXT, size)
+            digest = owned.digest if owned.digest == shown.digest else None
+            if not owned.turns or not shown.turns:
+                return PageMade([], None, digest)
+            sequences = owned.turns.keys() & shown.turns.keys()
+            if sequences:
+                break
+            # so much was committed between the two that they have no turn in common
+        # what was committed meanwhile is left out, and so is a turn that is not listed any more
+        oldest = max(min(owned.turns), min(shown.turns))
+        has_older = owned.has_older or min(owned.turns) < oldest
+        turns: list[TurnMade[str | None]] = []
+        for sequence in sorted(sequences, reverse=True):
+            items = list(self._items_of(owned, shown, sequence))
+            made = json.dumps((owned.turns[sequence].turn, items)) if items else None
+            turns.append(TurnMade(sequence, made, 0 if made is None else len(made)))
+        older = Anchor(at=AnchorKind.BEFORE, sequence=oldest) if has_older else None
+        return PageMade(turns, older, digest, has_newer=owned.has_newer)
+
+    def _items_of(self, owned: _SeenPage, shown: _SeenPage, sequence: int) -> Iterator[tuple[Item, int, bool]]:
+        """Yield the items of a turn, newest first: each with its place, and whether the owner alone is shown it."""
         turn = owned.turns[sequence]
         if not turn.messages or not turn.messages[-1].parts:
             return
@@ -192,7 +218,7 @@ class ItemHistory:
             shape = shapes[place]
             message = model_turn.messages[place]
             if message.id not in shown.withheld and len(message.parts) == shape.parts:  # as most are
-                yield PlacedItem(whole(shape, message.parts), TurnId(turn.turn), place, POPPED_FROM)
+                yield whole(shape, message.parts), place, False
                 continue
             of_owner = owned.parts(turn.messages[place], shape.parts)
             of_model = shown.parts(message, shape.parts)
@@ -203,19 +229,17 @@ class ItemHistory:
             reasons = {_reason(part) for part in parts}
             if reasons & WORDS_GONE:
                 shape = shape._replace(item=self.form_left(shape.item, reasons))
-            item = whole(shape, [_marker(part) for part in parts])
-            yield PlacedItem(item, TurnId(turn.turn), place, POPPED_FROM if decided else [View.RAW_OWNER])
+            yield whole(shape, [_marker(part) for part in parts]), place, not decided
 
     def form_left(self, form: Item, reasons: AbstractSet[Reason | None], /) -> Item:
         """Return the form of an item of which words are withheld for these reasons; None: some parts are shown."""
         return unnamed(form) if reasons <= WORDS_GONE else form
 
-    def _page(self, anchor: Anchor, view: View, size: int) -> _SeenPage:
+    def _seen(self, anchor: Anchor, view: View, size: int) -> _SeenPage:
         try:
-            page = self._runtime.transcripts.timeline(self.key, anchor, view, size)
+            return _SeenPage(self._runtime.transcripts.timeline(self.key, anchor, view, size))
         except UnknownConversation:
             return _SeenPage()
-        return _SeenPage(page.turns, page.items, has_older=page.has_older)
 
 
 def turns_of_items(items: Iterable[PartedItem], turn_id: str, like: Turn) -> Iterator[Turn]:
@@ -231,16 +255,16 @@ def turns_of_items(items: Iterable[PartedItem], turn_id: str, like: Turn) -> Ite
 class _SeenPage:
     """The messages of a page as a view shows them."""
 
-    def __init__(
-        self, turns: Iterable[SliceTurn] = (), items: Iterable[RedactionItem] = (), *, has_older: bool = False
-    ) -> None:
-        self.has_older = has_older
-        self.turns = {turn.sequence: turn for turn in turns}
+    def __init__(self, page: Timeline | None = None) -> None:
+        self.has_older = page is not None and page.has_older
+        self.has_newer = page is not None and page.has_newer
+        self.digest = None if page is None or page.budget_applied else page.digest
+        self.turns = {} if page is None else {turn.sequence: turn for turn in page.turns}
         self._whole: dict[str, RedactionItem] = {}
         self._parts: defaultdict[str, dict[int, RedactionItem]] = defaultdict(dict)
         self.withheld: set[str] = set()
         self._ranges: defaultdict[str, set[int]]
-        for item in items:
+        for item in () if page is None else page.items:
             if item.message is None or item.attribute is not None:
                 continue
             self.withheld.add(item.message)
