@@ -10,12 +10,12 @@ used long ago. It is dropped with the next read after a change, and when the run
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from muniment.events.identity import ConversationKey
+from muniment.host.recently_used import RecentlyUsed
 from muniment.kernel.locks import new_lock
 from muniment.operations.conversations.changed import ChangeSince, ConversationChange
 from muniment.operations.transcripts.timeline import LATEST, Anchor, AnchorKind
@@ -94,8 +94,7 @@ class KeptReads:
     def __init__(self, runtime: Runtime) -> None:
         self._changed = runtime.conversations.changed
         self._lock = new_lock()
-        self._kept: OrderedDict[Place, KeptConversation[Any]] = OrderedDict()
-        self._size = 0
+        self._kept: RecentlyUsed[Place, KeptConversation[Any]] = RecentlyUsed(KEPT_BYTES_MAX)
 
     def newest_first(
         self, key: ConversationKey, kind: Hashable, read: PageReader[T], sizes: Iterable[int]
@@ -129,7 +128,6 @@ class KeptReads:
         """Drop everything."""
         with self._lock:
             self._kept.clear()
-            self._size = 0
 
     def _followed(self, place: Place, read: PageReader[T]) -> tuple[KeptConversation[T] | None, Anchor | None]:
         """Return what may be kept of a conversation, with what is kept and still so, and where the rest of it is."""
@@ -140,7 +138,8 @@ class KeptReads:
         if kept is not None:
             self._keep(place, kept)
             return kept, kept.older
-        self._drop(place)
+        with self._lock:
+            self._kept.drop(place)
         if now.change is ChangeSince.MISSING:
             return None, None
         if now.state is None or now.digest is None:
@@ -149,16 +148,7 @@ class KeptReads:
 
     def _keep(self, place: Place, kept: KeptConversation[T]) -> None:
         with self._lock:
-            self._drop(place)
-            self._kept[place] = kept
-            self._size += kept.size
-            while self._size > KEPT_BYTES_MAX:
-                self._drop(next(iter(self._kept)))
-
-    def _drop(self, place: Place) -> None:
-        with self._lock:
-            dropped = self._kept.pop(place, None)
-            self._size -= 0 if dropped is None else dropped.size
+            self._kept.put(place, kept, kept.size)
 
 
 def _brought_up(known: KeptConversation[T], now: ConversationChange, read: PageReader[T]) -> KeptConversation[T] | None:

@@ -166,7 +166,7 @@ class ItemHistory:
         Raises `transcript.unknown_place` for a turn that there never was.
         """
         if start.at is AnchorKind.LATEST:
-            turns = kept_reads(self._runtime).newest_first(self.key, type(self), self._page, repeat(size))
+            turns = kept_reads(self._runtime).newest_first(self.key, type(self).__qualname__, self._page, repeat(size))
         else:
             turns = self._made_from(start, size)
         for kept in turns:
