@@ -96,6 +96,12 @@ class KeptReads:
         self._lock = new_lock()
         self._kept: RecentlyUsed[Place, KeptConversation[Any]] = RecentlyUsed(KEPT_BYTES_MAX)
 
+    @property
+    def size(self) -> int:
+        """About how many bytes are kept."""
+        with self._lock:
+            return self._kept.size
+
     def newest_first(
         self, key: ConversationKey, kind: Hashable, read: PageReader[T], sizes: Iterable[int]
     ) -> Iterator[T]:
