@@ -45,7 +45,7 @@ from muniment.operations.attachments import AddedAttachment, AttachmentPlace, At
 from muniment.operations.clients.clients_group import ClientKeyIssued, ClientList, ClientRevoked
 from muniment.operations.context.prompt import Composition, Context, Shape
 from muniment.operations.conversations.activity import Activity, TimeRange
-from muniment.operations.conversations.changed import ConversationChange
+from muniment.operations.conversations.conversation_change import ConversationChange
 from muniment.operations.conversations.describe import Description
 from muniment.operations.conversations.listed import ConversationFilter, Conversations
 from muniment.operations.conversations.resolve import ResolvedConversation

@@ -19,7 +19,7 @@ from muniment.host.histories.item_history import ItemHistory
 from muniment.host.kept_reads import CONVERSATION_BYTES_MAX, kept_reads
 from muniment.host.records.kept_items import KeptItems, PutValue
 from muniment.host.records.record_chains import RecordChains
-from muniment.operations.conversations.changed import ChangeSince
+from muniment.operations.conversations.conversation_change import ChangeSince
 from tests.turns import SUBJECT, TALK
 
 LIKE = Turn(turn="like", subject=SUBJECT, conversation=TALK, messages=[])
@@ -37,7 +37,7 @@ def other(tmp_path: Path) -> Iterator[Runtime]:
 @pytest.fixture
 def runtime(tmp_path: Path, other: Runtime) -> Iterator[Runtime]:
     """Open the same store."""
-    assert other.access
+    del other
     with muniment.open(tmp_path / "store") as opened:
         yield opened
 
@@ -65,7 +65,7 @@ def erased(runtime: Runtime, key: ConversationKey, turn: str) -> None:
 
 def erased_subject(runtime: Runtime, key: ConversationKey, _turn: str) -> None:
     """Erase all that a person said."""
-    assert key
+    del key
     runtime.lifecycle.erase(Scope(subject=SUBJECT), "why", WHO)
 
 

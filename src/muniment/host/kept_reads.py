@@ -17,8 +17,7 @@ from weakref import WeakKeyDictionary
 from muniment.events.identity import ConversationKey
 from muniment.host.recently_used import RecentlyUsed
 from muniment.kernel.locks import new_lock
-from muniment.operations.conversations.changed import ChangeSince, ConversationChange
-from muniment.operations.transcripts.timeline import LATEST, Anchor, AnchorKind
+from muniment.operations.conversations.conversation_change import ChangeSince, ConversationChange
 from muniment.runtime.runtime import Runtime
 
 KEPT_BYTES_MAX = 16 * 1024 * 1024
@@ -38,6 +37,16 @@ class TurnMade(NamedTuple, Generic[T]):
     size: int
 
 
+class PagePlace(NamedTuple):
+    """Where a page is: at the kind of anchor that has this name, and a sequence."""
+
+    at: str = "latest"
+    sequence: int | None = None
+
+
+NEWEST = PagePlace()
+
+
 class PageMade(NamedTuple, Generic[T]):
     """What was made of a page: its turns, newest first, and where the page before it is.
 
@@ -45,12 +54,12 @@ class PageMade(NamedTuple, Generic[T]):
     """
 
     turns: list[TurnMade[T]]
-    older: Anchor | None
+    older: PagePlace | None
     digest: str | None
     has_newer: bool = False
 
 
-PageReader = Callable[[Anchor, int], PageMade[T]]
+PageReader = Callable[[PagePlace, int], PageMade[T]]
 
 
 class KeptConversation(NamedTuple, Generic[T]):
@@ -59,7 +68,7 @@ class KeptConversation(NamedTuple, Generic[T]):
     state: str
     digest: str
     turns: tuple[TurnMade[T], ...] = ()
-    older: Anchor | None = LATEST
+    older: PagePlace | None = NEWEST
     size: int = 0
 
     def grown(self, page: PageMade[T]) -> KeptConversation[T] | None:
@@ -84,7 +93,7 @@ class KeptConversation(NamedTuple, Generic[T]):
         size = _size(turns)
         if not turns or size > CONVERSATION_BYTES_MAX:
             return None
-        older = Anchor(at=AnchorKind.BEFORE, sequence=turns[-1].sequence)
+        older = PagePlace("before", turns[-1].sequence)
         return self._replace(turns=turns, older=older, size=size)
 
 
@@ -110,15 +119,15 @@ class KeptReads:
         `kind` says what is made of turns, and through which views. `sizes` are those of the pages, in turns.
         """
         place, pages = (key, kind), iter(sizes)
-        kept, anchor = self._followed(place, read)
+        kept, older = self._followed(place, read)
         if kept is not None:
             yield from (turn.made for turn in kept.turns)
-        while anchor is not None:
-            page = read(anchor, next(pages))
+        while older is not None:
+            page = read(older, next(pages))
             kept = None if kept is None else kept.grown(page)
             if kept is not None:
                 self._keep(place, kept)
-            anchor = page.older
+            older = page.older
             yield from (turn.made for turn in page.turns)
 
     def whole(self, key: ConversationKey, kind: Hashable, read: PageReader[T]) -> list[T] | None:
@@ -127,15 +136,15 @@ class KeptReads:
         with self._lock:
             if place not in self._kept:
                 return None
-        kept, anchor = self._followed(place, read)
-        return None if kept is None or anchor is not None else [turn.made for turn in kept.turns]
+        kept, older = self._followed(place, read)
+        return None if kept is None or older is not None else [turn.made for turn in kept.turns]
 
     def clear(self) -> None:
         """Drop everything."""
         with self._lock:
             self._kept.clear()
 
-    def _followed(self, place: Place, read: PageReader[T]) -> tuple[KeptConversation[T] | None, Anchor | None]:
+    def _followed(self, place: Place, read: PageReader[T]) -> tuple[KeptConversation[T] | None, PagePlace | None]:
         """Return what may be kept of a conversation, with what is kept and still so, and where the rest of it is."""
         with self._lock:
             known: KeptConversation[T] | None = self._kept.get(place)
@@ -149,8 +158,8 @@ class KeptReads:
         if now.change is ChangeSince.MISSING:
             return None, None
         if now.state is None or now.digest is None:
-            return None, LATEST
-        return KeptConversation(now.state, now.digest), LATEST
+            return None, NEWEST
+        return KeptConversation(now.state, now.digest), NEWEST
 
     def _keep(self, place: Place, kept: KeptConversation[T]) -> None:
         with self._lock:
@@ -163,7 +172,7 @@ def _brought_up(known: KeptConversation[T], now: ConversationChange, read: PageR
         return known
     if now.change is not ChangeSince.APPENDED or now.state is None or not known.turns:
         return None
-    page = read(Anchor(at=AnchorKind.AFTER, sequence=known.turns[0].sequence), APPENDED_TURNS_MAX)
+    page = read(PagePlace("after", known.turns[0].sequence), APPENDED_TURNS_MAX)
     return known.with_newer(page, now.state) if page.digest == now.digest else None
 
 

@@ -18,21 +18,20 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from muniment.errors import CursorInvalid, TurnConflict, UnknownConversation, UnknownPlace
+from muniment.errors import CursorInvalid, TurnConflict
 from muniment.events.attributes import Attribute, AttributeSource, AttributeTarget, SourceKind, ValueKind
 from muniment.events.changes import Transition
-from muniment.events.identity import ConversationKey, TurnId
+from muniment.events.identity import ConversationKey
 from muniment.events.message import Authority, BlobPart, Message, Role, TextPart
 from muniment.events.turn import Ingress, Source, Turn
-from muniment.governance.listing import LifecycleFilter
 from muniment.governance.slices import SliceTurn
 from muniment.governance.views import View
 from muniment.host.recently_used import RecentlyUsed
 from muniment.host.records.escaped_name import escaped_name
+from muniment.host.records.turns_again import turns_again
 from muniment.kernel.locks import new_lock
 from muniment.operations.events.space_event import TURN_ERASED, EventTopic, SpaceEvent
 from muniment.operations.lifecycle.scope import Scope
-from muniment.operations.transcripts.timeline import LATEST, Anchor, AnchorKind
 from muniment.runtime.runtime import Runtime
 
 FOLLOWED = [EventTopic.TRANSCRIPT, EventTopic.ERASURES]
@@ -44,9 +43,6 @@ VALUES_BYTES_MAX = 16 * 1024 * 1024  # of the values of a channel, in memory
 VECTORS_BYTES_MAX = 32 * 1024 * 1024
 VECTORS_BYTES = 100  # that the vectors of an item take beside themselves, about
 TEXT_SHARE = 2  # bytes of a character, about
-FEW_TURNS = 4  # of a conversation that are read again turn by turn
-PAGE_TURNS = 100
-SEEN = LifecycleFilter.ACTIVE_AND_ARCHIVED
 ERASED = "turn_already_committed_and_erased"
 EXPIRY = "host.langgraph.expires"
 
@@ -257,37 +253,13 @@ class KeptItems:
         with self._lock:
             texts = {item.at: self._texts.get(item.at) for item in items}
         missing = [item for item in items if texts[item.at] is None]
-        for at, turn in self._read_again(missing, View.MODEL_CONTEXT):
+        for at, turn in turns_again(self.runtime, [(item.place, item.turn) for item in missing], View.MODEL_CONTEXT):
             texts[at] = text = _text_of(turn)
             with self._lock:
                 if at in self._valued and text is not None:
                     self._texts.put(at, text, len(text) * TEXT_SHARE)
         found = [texts[item.at] for item in items]
         return [None if text is None else msgspec.json.decode(text) for text in found]
-
-    def _read_again(self, items: Sequence[KeptItem], view: View) -> Iterator[tuple[TurnAt, SliceTurn]]:
-        """Yield the turns of items as a view shows them now; many of one conversation take few reads."""
-        wanted: defaultdict[ConversationKey, set[str]] = defaultdict(set)
-        for item in items:
-            wanted[item.place].add(item.turn)
-        for place, turns in wanted.items():
-            for turn in self._turns_of(place, turns, view):
-                yield (place.conversation, turn.turn), turn
-
-    def _turns_of(self, place: ConversationKey, wanted: set[str], view: View) -> Iterator[SliceTurn]:
-        anchors = [Anchor(at=AnchorKind.AROUND, turn=TurnId(turn)) for turn in sorted(wanted)]
-        turns, left = 1, set(wanted)
-        if len(wanted) >= FEW_TURNS:
-            anchors, turns = [LATEST], PAGE_TURNS
-        while anchors and left:
-            try:
-                page = self.runtime.transcripts.timeline(place, anchors.pop(), view, turns, SEEN)
-            except (UnknownConversation, UnknownPlace):
-                continue
-            yield from (turn for turn in page.turns if turn.turn in left)
-            left -= {turn.turn for turn in page.turns}
-            if turns > 1 and page.turns and page.has_older:
-                anchors = [Anchor(at=AnchorKind.BEFORE, sequence=page.turns[0].sequence)]
 
     def at(self, conversation: str, turn: str) -> KeptItem | None:
         """Return the value that a turn is."""
@@ -307,7 +279,7 @@ class KeptItems:
         found = {at: vectors for at, vectors in known.items() if vectors is not None}
         missing = [item for item in items if item.at in known and item.at not in found]
         places = {item.at: item.place for item in missing}
-        for at, turn in self._read_again(missing, View.RAW_OWNER):
+        for at, turn in turns_again(self.runtime, [(item.place, item.turn) for item in missing], View.RAW_OWNER):
             read = _head_of(places[at], turn)
             if read is not None and read.vectors is not None:
                 found[at] = read.vectors

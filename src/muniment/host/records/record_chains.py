@@ -27,7 +27,7 @@ from muniment.governance.listing import LifecycleFilter
 from muniment.governance.slices import SliceTurn
 from muniment.governance.views import View
 from muniment.host.channel_conversations import conversations_of_channel
-from muniment.host.kept_reads import PageMade, TurnMade, kept_reads
+from muniment.host.kept_reads import PageMade, PagePlace, TurnMade, kept_reads
 from muniment.host.records.escaped_name import escaped_name
 from muniment.kernel.locks import new_lock
 from muniment.operations.attachments import AttachmentPlace
@@ -127,7 +127,7 @@ class RecordChains:
         """
         if until == 0:
             return []
-        kept = self._reads.whole(place, KIND, partial(self._made, place))
+        kept = self._reads.whole(place, KIND, partial(self._made_of, place))
         if kept is not None:
             return [
                 record
@@ -160,17 +160,17 @@ class RecordChains:
 
     def newest_first(self, place: ConversationKey) -> Iterator[Record]:
         """Yield all records of a conversation that can be seen, newest first, reading no further than it is asked."""
-        read = partial(self._made, place)
+        read = partial(self._made_of, place)
         sizes = chain(PAGE_TURNS, repeat(PAGE_TURNS[-1]))
         yield from filter(None, self._reads.newest_first(place, KIND, read, sizes))
 
-    def _made(self, place: ConversationKey, anchor: Anchor, turns: int) -> PageMade[Record | None]:
+    def _made_of(self, place: ConversationKey, at: PagePlace, turns: int) -> PageMade[Record | None]:
         try:
-            page = self._page(place, anchor, turns)
+            page = self._page(place, Anchor(at=AnchorKind(at.at), sequence=at.sequence), turns)
         except UnknownConversation:
             return PageMade([], None, None)
         made = [_turn_made(turn) for turn in reversed(page.turns)]
-        older = Anchor(at=AnchorKind.BEFORE, sequence=page.turns[0].sequence) if page.turns and page.has_older else None
+        older = PagePlace("before", page.turns[0].sequence) if page.turns and page.has_older else None
         return PageMade(made, older, None if page.budget_applied else page.digest, has_newer=page.has_newer)
 
     def _page(self, place: ConversationKey, anchor: Anchor, turns: int) -> Timeline:

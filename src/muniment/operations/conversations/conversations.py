@@ -12,7 +12,8 @@ from muniment.events.identity import DEFAULT_CHANNEL, Channel, SubjectId
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
 from muniment.operations.conversations.activity import Activity, TimeRange, count_activity
-from muniment.operations.conversations.changed import ConversationChange, changed
+from muniment.operations.conversations.changed import changed
+from muniment.operations.conversations.conversation_change import ConversationChange
 from muniment.operations.conversations.describe import Description, describe
 from muniment.operations.conversations.listed import (
     ConversationFilter,
