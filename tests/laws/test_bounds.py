@@ -117,6 +117,7 @@ ASKED: dict[str, list[dict[str, Any]]] = {
         *each(name=["talk", "hal", "desk/talk", "chat-hall", "nowhere"]),
         *each(name=["chat-talk", "chat-hall"], subject=["ada"], channel=["default", "desk"]),
     ],
+    "conversations.changed": each(conversation=PLACES, since=[None, "mc1.none"]),
     "events.read": [
         {},
         *each(limit=[1, 2], view=["host_ui"]),

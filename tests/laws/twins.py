@@ -36,7 +36,7 @@ NUMBERED = frozenset({
     "last_sequence", "receipt",
     "included",  # in a checkpoint, which events of others sign as well
 })  # fmt: skip
-CURSORS = frozenset({"cursor", "next_cursor", "older_cursor", "newer_cursor", "next_after"})
+CURSORS = frozenset({"cursor", "state", "next_cursor", "older_cursor", "newer_cursor", "next_after"})
 
 
 class SpokenTurn(NamedTuple):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from enum import StrEnum
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,6 +23,7 @@ from muniment.governance.views import View
 from muniment.kernel.canonical import encode_plain
 
 EVERY_VERB = "*"  # of a group
+ACCESSES_SPELLED_MAX = 256
 
 
 class Effect(StrEnum):
@@ -182,11 +184,16 @@ class Access(Struct, frozen=True, kw_only=True):
 
     def spelled(self) -> str:
         """Return the rights as text that is equal for equal rights alone; cursors are bound to it."""
-        subject = "" if self.subject is None else f"={self.subject}"
-        sets = (self.effects, self.views, self.policies)
-        named = [None if names is None else sorted(names) for names in (self.channels, self.operations)]
-        first = [] if named == [None, None] else [encode_plain(named).decode()]
-        return "|".join([*first, *(",".join(sorted(each)) for each in sets), subject])
+        return _spelled(self)
+
+
+@lru_cache(maxsize=ACCESSES_SPELLED_MAX)
+def _spelled(access: Access) -> str:
+    subject = "" if access.subject is None else f"={access.subject}"
+    sets = (access.effects, access.views, access.policies)
+    named = [None if names is None else sorted(names) for names in (access.channels, access.operations)]
+    first = [] if named == [None, None] else [encode_plain(named).decode()]
+    return "|".join([*first, *(",".join(sorted(each)) for each in sets), subject])
 
 
 def _both(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:

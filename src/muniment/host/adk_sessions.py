@@ -205,16 +205,14 @@ class MunimentSessions(BaseSessionService):
     def _read(self, name: SessionName, config: GetSessionConfig) -> StoredSession | None:
         history = session_history(self._runtime, name)
         wanted, after = config.num_recent_events, config.after_timestamp
-        head: HistoryHead | None = None
+        newest: tuple[int, Item] | None = None
         known: dict[int, Item] = {}
         events: list[Event] = []
-        updated = 0.0
         for number, item in history.newest_first() if wanted is None else history.newest_first(wanted + 1):
-            if head is None:
+            if newest is None:
                 if DELETED in item:
                     return None
-                head = history.head_at(number, item)
-                updated = _updated_s(item)
+                newest = number, item
             known[number] = item
             if CREATED in item or len(events) == wanted:
                 break
@@ -224,9 +222,10 @@ class MunimentSessions(BaseSessionService):
             if after and event.timestamp < after:
                 break
             events.append(event)
-        if head is None:
+        if newest is None:
             return None
-        return StoredSession(head, events, updated, history.values(head, known))
+        head = history.head_at(*newest, known)
+        return StoredSession(head, events, _updated_s(newest[1]), history.values(head, known))
 
     def _list(self, app: str, user: str | None) -> list[Session]:
         sessions: list[Session] = []

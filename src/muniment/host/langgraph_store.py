@@ -21,8 +21,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from copy import deepcopy
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from math import hypot
 from operator import mul
 from typing import Any, NamedTuple
@@ -150,7 +149,9 @@ class MunimentStore(OnAdaptedStore, BaseStore):
                 check_filter(op.filter or {})
         puts = {(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}
         values = yield from self._new_values([op for op in puts.values() if op.value is not None])
-        self._items.follow()
+        gone = [address for address, op in puts.items() if op.value is None]
+        if gone or len(ops) > len(puts) or not values:  # what is only put may be put without a look at what there is
+            self._items.follow()
         results: list[Result] = []
         for op in ops:
             if isinstance(op, GetOp):
@@ -162,7 +163,6 @@ class MunimentStore(OnAdaptedStore, BaseStore):
             else:
                 results.append(None)
         self._items.write(values)
-        gone = [address for address, op in puts.items() if op.value is None]
         if gone and values:
             self._items.follow()
         for address in gone:
@@ -203,17 +203,22 @@ class MunimentStore(OnAdaptedStore, BaseStore):
         versions = self._items.versions((tuple(op.namespace), op.key))
         if not versions or self._is_omitted(versions[-1]):
             return None
+        [value] = self._items.values(versions[-1:])
+        if value is None:
+            return None
         self._refresh([versions[-1]], refresh=op.refresh_ttl)
-        return Item(**_fields(versions))
+        return Item(**_fields(versions, value))
 
     def _search(self, op: SearchOp) -> Generator[TextsToEmbed, Vectors, list[SearchItem]]:
-        found = {
-            versions[-1].address: versions
-            for versions in self._items.newest_first()
-            if versions[-1].namespace[: len(op.namespace_prefix)] == tuple(op.namespace_prefix)
-            and has_values(versions[-1].value, op.filter or {})
-            and not self._is_omitted(versions[-1])
-        }
+        kept = [
+            versions
+            for versions in self._items.newest_first(tuple(op.namespace_prefix))
+            if not self._is_omitted(versions[-1])
+        ]
+        if op.filter:
+            values = self._items.values([versions[-1] for versions in kept])
+            kept = [each for each, value in zip(kept, values, strict=True) if value and has_values(value, op.filter)]
+        found = {versions[-1].address: versions for versions in kept}
         scores: dict[Address, float] = {}
         if op.query and self.embeddings is not None:
             scores = yield from self._by_vectors(op.query, [versions[-1] for versions in found.values()])
@@ -221,8 +226,14 @@ class MunimentStore(OnAdaptedStore, BaseStore):
             scores = self._by_words(op.query, found, op.offset + op.limit)
         ranked = sorted(found, key=lambda address: -scores[address] if address in scores else float("inf"))
         page = ranked[op.offset : op.offset + op.limit]
-        self._refresh([found[address][-1] for address in page], refresh=op.refresh_ttl)
-        return [SearchItem(**_fields(found[address]), score=scores.get(address)) for address in page]
+        items = [found[address][-1] for address in page]
+        shown = [each for each in zip(page, self._items.values(items), strict=True) if each[1] is not None]
+        self._refresh([found[address][-1] for address, _ in shown], refresh=op.refresh_ttl)
+        return [
+            SearchItem(**_fields(found[address], value), score=scores.get(address))
+            for address, value in shown
+            if value is not None
+        ]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         matching = {"prefix": begins_with, "suffix": ends_with}
@@ -243,16 +254,16 @@ class MunimentStore(OnAdaptedStore, BaseStore):
         [asked] = _packed((yield TextsToEmbed([query], is_query=True)))
         scores: dict[Address, float] = {}
         missing: list[tuple[KeptItem, list[str]]] = []
-        known: list[tuple[KeptItem, list[bytes]]] = []
-        for item in items:
-            if (vectors := self._items.vectors(item)) is not None:
-                known.append((item, vectors))
-            elif item.index is not False:
-                texts = self._texts(item.value, item.index)
-                if item.vectors is not None and item.embedded == _digest_of(texts):
-                    known.append((item, item.vectors))
-                else:  # none were kept, or they are of words that were redacted since
-                    missing.append((item, texts))
+        remembered = self._items.vectors(items)
+        known = [(item, remembered[item.at]) for item in items if item.at in remembered]
+        others = [item for item in items if item.index is not False and item.at not in remembered]
+        committed = self._items.committed_vectors(others)
+        for item, value in zip(others, self._items.values(others), strict=True):
+            texts = [] if value is None else self._texts(value, item.index)
+            if item.at in committed and item.embedded == _digest_of(texts):
+                known.append((item, committed[item.at]))
+            else:  # none were kept, or they are of words that were redacted since
+                missing.append((item, texts))
         made = yield from _vectors_of([texts for _, texts in missing])
         known += [(item, vectors) for (item, _), vectors in zip(missing, made, strict=True)]
         for item, vectors in known:
@@ -323,20 +334,20 @@ def _has_expired(item: KeptItem, now_ms: int) -> bool:
     return item.expires_ms is not None and item.expires_ms <= now_ms
 
 
-def _fields(versions: Sequence[KeptItem]) -> dict[str, Any]:
+def _fields(versions: Sequence[KeptItem], value: dict[str, Any]) -> dict[str, Any]:
     """Return what the framework says of an item; it was created with the oldest value that can be seen."""
-    item = versions[-1]
+    item, updated = versions[-1], _time(versions[-1].committed_ms)
     return {
         "namespace": item.namespace,
         "key": item.key,
-        "value": deepcopy(item.value),
-        "created_at": _time(versions[0].committed_ms),
-        "updated_at": _time(item.committed_ms),
+        "value": value,
+        "created_at": updated if len(versions) == 1 else _time(versions[0].committed_ms),
+        "updated_at": updated,
     }
 
 
 def _time(ms: int) -> datetime:
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
+    return datetime.fromtimestamp(ms // 1000, UTC).replace(microsecond=ms % 1000 * 1000)
 
 
 def _packed(vectors: Vectors) -> list[bytes]:

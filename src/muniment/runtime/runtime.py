@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
+from weakref import WeakMethod
 
 from msgspec.structs import replace
 
@@ -80,6 +81,7 @@ class Runtime(NeverPickled):
 
     def __init__(self, gate: Session | Elsewhere) -> None:
         self._gate = gate
+        self._closing: set[WeakMethod[Callable[[], object]]] = set()
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *GROUPS]
@@ -170,6 +172,13 @@ class Runtime(NeverPickled):
         """
         return self._session.space.heard(listener)
 
+    def on_close(self, listener: Callable[[], object]) -> None:
+        """Call a method when this runtime is closed, for whoever keeps something of what it read. It must not raise.
+
+        What it is a method of is not kept alive by this.
+        """
+        self._closing.add(WeakMethod(listener, self._closing.discard))
+
     def totals(self) -> StoreTotals:
         """Return what the open spaces of the store hold together, in numbers. Takes an access to the whole space."""
         self._session.access.require_whole()
@@ -182,6 +191,9 @@ class Runtime(NeverPickled):
         The store is closed by the runtime that opened it. Closing one that `restricted` or `space` returned leaves it
         open; closing one that `connect` returned ends the connections.
         """
+        for kept in tuple(self._closing):
+            if (listener := kept()) is not None:
+                listener()
         if isinstance(self._gate, Elsewhere):
             self._gate.close()
             return

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from muniment.crypto.cursor_key import cursors_of
@@ -97,6 +98,11 @@ class Space(NeverPickled):
     def indexes(self) -> Indexes:
         """The indexes of the space."""
         return self.lazy_indexes.opened
+
+    @cached_property
+    def opening(self) -> str:
+        """An id of this opened space: what was opened with other options, or by another process, has another one."""
+        return self.sources.ids.new_id()
 
     def epoch(self, reader: Reader) -> str:
         """Return the epoch of the log; cursors are bound to it."""

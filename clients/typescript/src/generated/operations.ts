@@ -27,6 +27,7 @@ import type {
   Capabilities,
   CapabilitiesRequest,
   CertificateRequest,
+  ChangedRequest,
   CheckpointReport,
   CheckpointRequest,
   ClientKeyIssued,
@@ -40,6 +41,7 @@ import type {
   ConfirmApprovalRequest,
   Context,
   ContextRequest,
+  ConversationChange,
   Conversations,
   CreateClientRequest,
   DecideProposalRequest,
@@ -403,6 +405,18 @@ export class ConversationsGroup {
    */
   resolve(request: ResolveRequest, options?: CallOptions): Promise<ResolvedConversation> {
     return this.#caller.call({ path: "/v1/conversations/resolve", keyed: false }, request, options);
+  }
+
+  /**
+   * Tell whether a conversation changed since a state of it, so that what was read before can be used again.
+   *
+   * Ask before you read, and keep what you read with the state if the pages have the same digest. As long as the
+   * change is `none`, every view shows what it showed; with `appended` you only read the turns that came. Erasing,
+   * masking and redacting are other changes, and so is a server that was started again. No state is given under a
+   * policy that records reads, or to an access that is kept to a subject: read each time.
+   */
+  changed(request: ChangedRequest, options?: CallOptions): Promise<ConversationChange> {
+    return this.#caller.call({ path: "/v1/conversations/changed", keyed: false }, request, options);
   }
 
   /**

@@ -1366,6 +1366,32 @@ export interface ResolvedConversation {
 /** What a name was: the id of a chat, the id of a conversation, or channel and conversation. */
 export type NamedBy = "channel_and_conversation" | "chat" | "conversation";
 
+export interface ChangedRequest {
+  /** The conversation. */
+  conversation: ConversationKey;
+  /** State that an earlier call gave you. Without it: give the state now. */
+  since?: string | null;
+}
+
+/**
+ * What happened to a conversation, and its state now.
+ *
+ * `digest` is that of a `transcripts.timeline` in this state. Both are absent where the conversation has to be read
+ * each time, and where there is none.
+ */
+export interface ConversationChange {
+  conversation: ConversationKey;
+  /**
+   * none: every view shows what it showed. appended: turns came, those before are as they were. other: anything else, or no state was given. missing: there is no such conversation.
+   */
+  change: ChangeSince;
+  state?: string | null;
+  digest?: string | null;
+}
+
+/** What happened to a conversation since a state of it. */
+export type ChangeSince = "appended" | "missing" | "none" | "other";
+
 export interface DescribeRequest {
   /** The conversation. */
   conversation: ConversationKey;

@@ -25,33 +25,32 @@ but those of calls and tools. `Runtime.lifecycle.erase` destroys what was popped
 
 from __future__ import annotations
 
-from collections import defaultdict
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from muniment.errors import UnknownConversation
-from muniment.events.changes import RedactionReason, Transition
+from muniment.events.changes import Transition
 from muniment.events.identity import ConversationKey, TurnId
-from muniment.events.message import BlobPart, Part
 from muniment.events.turn import Turn
 from muniment.formats.parted_items import (
     FIELDS_OF_FORM,
     Item,
     PartedItem,
     WordsOf,
-    decode_shapes,
     parted,
     unnamed,
     whole,
     words_by_role,
 )
-from muniment.formats.turn_items import SHAPES_TYPE, batches_of_items, messages_of_items
-from muniment.governance.slices import RedactionItem, SliceMessage, SliceTurn
+from muniment.formats.turn_items import batches_of_items, messages_of_items
 from muniment.governance.views import Reason, View
+from muniment.host.histories.seen_page import POPPED, SeenPage, is_policy, is_popped, marker, reason_of, shapes_of
+from muniment.host.kept_reads import PageMade, PagePlace, TurnMade, kept_reads
 from muniment.kernel.sources import EntropyIds, IdSource, SystemEntropy
 from muniment.operations.lifecycle.report import LifecycleReport
 from muniment.operations.transcripts.commit import CommitReceipt
@@ -62,7 +61,6 @@ from muniment.runtime.runtime import Runtime
 PAGE_TURNS_MAX = 100
 RANDOM_IDS: IdSource = EntropyIds(SystemEntropy())
 WORDS_GONE = frozenset({Reason.ERASED, Reason.REDACTED, Reason.DETECTED, Reason.DETECTION_FAILED})
-POPPED = RedactionReason.OTHER
 POPPED_FROM: list[View] = [view for view in View if view is not View.RAW_OWNER]
 
 
@@ -163,59 +161,83 @@ class ItemHistory:
 
         Raises `transcript.unknown_place` for a turn that there never was.
         """
-        anchor: Anchor | None = start
-        while anchor is not None:
-            owned = self._page(anchor, View.RAW_OWNER, size)
-            shown = self._page(anchor, View.MODEL_CONTEXT, size)
-            sequences = owned.turns.keys() & shown.turns.keys()
-            if not sequences:
-                # nothing is left, or so much was committed between the two that they have no turn in common
-                anchor = anchor if owned.turns and shown.turns else None
-                continue
-            # what was committed meanwhile is left out, and so is a turn that is not listed any more
-            oldest = max(min(owned.turns), min(shown.turns))
-            for sequence in sorted(sequences, reverse=True):
-                yield from self._items_of(owned, shown, sequence)
-            has_older = owned.has_older or min(owned.turns) < oldest
-            anchor = Anchor(at=AnchorKind.BEFORE, sequence=oldest) if has_older else None
+        if start.at is AnchorKind.LATEST:
+            turns = kept_reads(self._runtime).newest_first(
+                self.key, type(self).__qualname__, self._page_at, repeat(size)
+            )
+        else:
+            turns = self._made_from(start, size)
+        for kept in turns:
+            if kept is not None:
+                turn, items = json.loads(kept)
+                for item, place, is_of_owner in items:
+                    yield PlacedItem(item, TurnId(turn), place, [View.RAW_OWNER] if is_of_owner else POPPED_FROM)
 
-    def _items_of(self, owned: _SeenPage, shown: _SeenPage, sequence: int) -> Iterator[PlacedItem]:
-        """Yield the items of a turn, newest first."""
+    def _made_from(self, start: Anchor, size: int) -> Iterator[str | None]:
+        page = self._page(start, size)
+        yield from (turn.made for turn in page.turns)
+        while page.older is not None:
+            page = self._page_at(page.older, size)
+            yield from (turn.made for turn in page.turns)
+
+    def _page_at(self, place: PagePlace, size: int) -> PageMade[str | None]:
+        return self._page(Anchor(at=AnchorKind(place.at), sequence=place.sequence), size)
+
+    def _page(self, anchor: Anchor, size: int) -> PageMade[str | None]:
+        """Read a page through both views; make of each turn its items, as JSON, so that each reader gets its own."""
+        while True:
+            owned = self._seen(anchor, View.RAW_OWNER, size)
+            shown = self._seen(anchor, View.MODEL_CONTEXT, size)
+            digest = owned.digest if owned.digest == shown.digest else None
+            if not owned.turns or not shown.turns:
+                return PageMade([], None, digest)
+            sequences = owned.turns.keys() & shown.turns.keys()
+            if sequences:
+                break
+            # so much was committed between the two that they have no turn in common
+        # what was committed meanwhile is left out, and so is a turn that is not listed any more
+        oldest = max(min(owned.turns), min(shown.turns))
+        has_older = owned.has_older or min(owned.turns) < oldest
+        turns: list[TurnMade[str | None]] = []
+        for sequence in sorted(sequences, reverse=True):
+            items = list(self._items_of(owned, shown, sequence))
+            made = json.dumps((owned.turns[sequence].turn, items)) if items else None
+            turns.append(TurnMade(sequence, made, 0 if made is None else len(made)))
+        older = PagePlace("before", oldest) if has_older else None
+        return PageMade(turns, older, digest, has_newer=owned.has_newer)
+
+    def _items_of(self, owned: SeenPage, shown: SeenPage, sequence: int) -> Iterator[tuple[Item, int, bool]]:
+        """Yield the items of a turn, newest first: each with its place, and whether the owner alone is shown it."""
         turn = owned.turns[sequence]
-        if not turn.messages or not turn.messages[-1].parts:
-            return
-        last = turn.messages[-1].parts[0]
-        if not isinstance(last, BlobPart) or last.mime_type != SHAPES_TYPE:
-            return
-        shapes, model_turn = decode_shapes(last.content), shown.turns[sequence]
+        shapes, model_turn = shapes_of(turn), shown.turns[sequence]
         for place in range(len(shapes) - 1, -1, -1):
             shape = shapes[place]
             message = model_turn.messages[place]
             if message.id not in shown.withheld and len(message.parts) == shape.parts:  # as most are
-                yield PlacedItem(whole(shape, message.parts), TurnId(turn.turn), place, POPPED_FROM)
+                yield whole(shape, message.parts), place, False
                 continue
             of_owner = owned.parts(turn.messages[place], shape.parts)
             of_model = shown.parts(message, shape.parts)
-            decided = [seen for seen in of_model if not _is_policy(seen)]
-            if all(map(_is_popped, decided or of_owner)):
+            decided = [seen for seen in of_model if not is_policy(seen)]
+            if all(map(is_popped, decided or of_owner)):
                 continue
-            parts = [own if _is_policy(seen) else seen for own, seen in zip(of_owner, of_model, strict=True)]
-            reasons = {_reason(part) for part in parts}
+            parts = [own if is_policy(seen) else seen for own, seen in zip(of_owner, of_model, strict=True)]
+            reasons = {reason_of(part) for part in parts}
             if reasons & WORDS_GONE:
                 shape = shape._replace(item=self.form_left(shape.item, reasons))
-            item = whole(shape, [_marker(part) for part in parts])
-            yield PlacedItem(item, TurnId(turn.turn), place, POPPED_FROM if decided else [View.RAW_OWNER])
+            yield whole(shape, [marker(part) for part in parts]), place, not decided
 
     def form_left(self, form: Item, reasons: AbstractSet[Reason | None], /) -> Item:
         """Return the form of an item of which words are withheld for these reasons; None: some parts are shown."""
         return unnamed(form) if reasons <= WORDS_GONE else form
 
-    def _page(self, anchor: Anchor, view: View, size: int) -> _SeenPage:
+    def _seen(self, anchor: Anchor, view: View, size: int) -> SeenPage:
         try:
             page = self._runtime.transcripts.timeline(self.key, anchor, view, size)
         except UnknownConversation:
-            return _SeenPage()
-        return _SeenPage(page.turns, page.items, has_older=page.has_older)
+            return SeenPage([], [])
+        digest = None if page.budget_applied else page.digest
+        return SeenPage(page.turns, page.items, digest, has_older=page.has_older, has_newer=page.has_newer)
 
 
 def turns_of_items(items: Iterable[PartedItem], turn_id: str, like: Turn) -> Iterator[Turn]:
@@ -226,63 +248,3 @@ def turns_of_items(items: Iterable[PartedItem], turn_id: str, like: Turn) -> Ite
     for number, batch in enumerate(batches_of_items(items), start=1):
         named = TurnId(turn_id if number == 1 else f"{turn_id}.{number}")
         yield replace(like, turn=named, messages=messages_of_items(batch))
-
-
-class _SeenPage:
-    """The messages of a page as a view shows them."""
-
-    def __init__(
-        self, turns: Iterable[SliceTurn] = (), items: Iterable[RedactionItem] = (), *, has_older: bool = False
-    ) -> None:
-        self.has_older = has_older
-        self.turns = {turn.sequence: turn for turn in turns}
-        self._whole: dict[str, RedactionItem] = {}
-        self._parts: defaultdict[str, dict[int, RedactionItem]] = defaultdict(dict)
-        self.withheld: set[str] = set()
-        self._ranges: defaultdict[str, set[int]]
-        for item in items:
-            if item.message is None or item.attribute is not None:
-                continue
-            self.withheld.add(item.message)
-            if item.start is None:
-                if item.part is None:
-                    self._whole[item.message] = item
-                else:
-                    self._parts[item.message][item.part] = item
-
-    def parts(self, message: SliceMessage, count: int) -> list[Part | RedactionItem | None]:
-        """Return so many parts of a message, each as it is shown or what withholds it; None where that is not said."""
-        if message.redacted:
-            return [self._whole.get(message.id)] * count
-        withheld = self._parts.get(message.id, {})
-        if len(message.parts) + len(withheld) != count:  # a profile leaves out items
-            return [None] * count
-        shown = iter(message.parts)
-        return [withheld.get(place) or next(shown) for place in range(count)]
-
-
-def _is_policy(seen: Part | RedactionItem | None) -> bool:
-    """Tell whether the policy of a view alone withholds a part; a redaction that does so, too, is among its causes."""
-    return isinstance(seen, RedactionItem) and seen.reason is Reason.VIEW_POLICY and not seen.causes
-
-
-def _is_popped(seen: Part | RedactionItem | None) -> bool:
-    return isinstance(seen, RedactionItem) and POPPED in seen.causes
-
-
-def _marker(part: Part | RedactionItem | None) -> Part | str:
-    """Return a part, or what an item shows instead of one that is withheld."""
-    if part is None:
-        return f"[{Reason.REDACTED}]"
-    if isinstance(part, RedactionItem):
-        return f"[{_reason(part)}: {', '.join(part.causes)}]" if part.causes else f"[{part.reason}]"
-    return part
-
-
-def _reason(part: Part | RedactionItem | None) -> Reason | None:
-    """Return why a part is withheld; None for one that is shown."""
-    if part is None:
-        return Reason.REDACTED
-    if not isinstance(part, RedactionItem):
-        return None
-    return Reason.REDACTED if part.reason is Reason.VIEW_POLICY and part.causes else part.reason

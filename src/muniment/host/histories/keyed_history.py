@@ -42,6 +42,7 @@ class HistoryHead(NamedTuple):
 
 
 NOTHING = HistoryHead(-1, {}, {}, -1)
+NONE_KNOWN: Mapping[int, Item] = {}
 
 
 class HistoryMoved(NamedTuple):
@@ -65,11 +66,11 @@ class KeyedHistory:
         """Read the newest turn."""
         return next((self.head_at(number, item) for number, item in self.newest_first(1)), NOTHING)
 
-    def head_at(self, number: int, item: Item) -> HistoryHead:
-        """Return the head that the newest turn makes, which was read before."""
+    def head_at(self, number: int, item: Item, known: Mapping[int, Item] = NONE_KNOWN) -> HistoryHead:
+        """Return the head that the newest turn makes, which was read before; reads no turn that is known."""
         if "keys" in item:
             return HistoryHead(number, item, item["keys"], number)
-        at, keys = self._keys_of(item["at"])
+        at, keys = self._keys_of(item["at"], known)
         return HistoryHead(number, item, keys, at)
 
     def values(self, head: HistoryHead, known: Mapping[int, Item]) -> dict[str, Any]:
@@ -83,8 +84,8 @@ class KeyedHistory:
                 values[key] = found[key]
         return values
 
-    def _keys_of(self, at: int) -> tuple[int, Mapping[str, int]]:
-        item = self._read(at)
+    def _keys_of(self, at: int, known: Mapping[int, Item]) -> tuple[int, Mapping[str, int]]:
+        item = known.get(at) or self._read(at)
         if item is not None and "keys" in item:
             return at, item["keys"]
         for number, shown in self.newest_first():  # the turn is hidden or erased

@@ -12,9 +12,9 @@ so it sees what other processes wrote, and forgets at once what was masked, reda
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Container, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -26,7 +26,9 @@ from muniment.events.message import Authority, BlobPart, Message, Role, TextPart
 from muniment.events.turn import Ingress, Source, Turn
 from muniment.governance.slices import SliceTurn
 from muniment.governance.views import View
+from muniment.host.recently_used import RecentlyUsed
 from muniment.host.records.escaped_name import escaped_name
+from muniment.host.records.turns_again import turns_again
 from muniment.kernel.locks import new_lock
 from muniment.operations.events.space_event import TURN_ERASED, EventTopic, SpaceEvent
 from muniment.operations.lifecycle.scope import Scope
@@ -37,14 +39,15 @@ FEED_EVENTS = 500
 BATCH_TURNS = 500
 BATCH_BYTES = 4 * 1024 * 1024
 TRIES_MAX = 64
-VECTORS_CACHED_MAX = 10_000
+VALUES_BYTES_MAX = 16 * 1024 * 1024  # of the values of a channel, in memory
+VECTORS_BYTES_MAX = 32 * 1024 * 1024
+VECTORS_BYTES = 100  # that the vectors of an item take beside themselves, about
+TEXT_SHARE = 2  # bytes of a character, about
 ERASED = "turn_already_committed_and_erased"
 EXPIRY = "host.langgraph.expires"
 
 Address = tuple[tuple[str, ...], str]
 TurnAt = tuple[str, str]  # a conversation and a turn of it
-
-V = TypeVar("V")
 
 
 class PutValue(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,11 +68,13 @@ class PutValue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeptItem(msgspec.Struct, frozen=True, kw_only=True):
-    """A value that a key has or had, and the turn that it is. `vectors` are None where none were kept."""
+    """A value that a key has or had: the turn that it is, and what is kept beside it but vectors.
+
+    `embedded` is the digest of the texts of which vectors were kept; None where none were.
+    """
 
     namespace: tuple[str, ...]
     key: str
-    value: dict[str, Any]
     place: ConversationKey
     turn: str
     position: int
@@ -77,7 +82,6 @@ class KeptItem(msgspec.Struct, frozen=True, kw_only=True):
     index: bool | list[str] | None = None
     ttl_ms: int | None = None
     expires_ms: int | None = None
-    vectors: list[bytes] | None = None
     embedded: bytes | None = None
 
     @property
@@ -104,24 +108,31 @@ class ItemHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class KeptItems:
-    """The items in the conversations of a channel. Any thread may call any method."""
+    """The items in the conversations of a channel. Any thread may call any method.
+
+    Which keys there are is kept whole, values and vectors up to a number of bytes each; others are read again.
+    """
 
     def __init__(self, runtime: Runtime, channel: str) -> None:
         self.runtime = runtime
         self.channel = channel
         self._lock = new_lock()
         self._begin()
+        runtime.on_close(self._begin)
 
     def _begin(self) -> None:
-        self._cursors: dict[View, str | None] = {View.RAW_OWNER: None, View.MODEL_CONTEXT: None}
-        self._changed: set[TurnAt] = set()
-        self._left: set[TurnAt] = set()  # turns that were not erased, whether or not they can be seen
-        self._heads: dict[TurnAt, KeptItem] = {}  # without their values
-        self._values: dict[TurnAt, dict[str, Any]] = {}
-        self._of_turn: dict[TurnAt, KeptItem] = {}
-        self._versions: defaultdict[Address, dict[TurnAt, KeptItem]] = defaultdict(dict)
-        self._free: defaultdict[tuple[str, str], int] = defaultdict(int)
-        self._vectors: OrderedDict[TurnAt, list[bytes]] = OrderedDict()  # of the values as they are now
+        with self._lock:
+            self._cursors: dict[View, str | None] = {View.RAW_OWNER: None, View.MODEL_CONTEXT: None}
+            self._changed: set[TurnAt] = set()
+            self._left: set[TurnAt] = set()  # turns that were not erased, whether or not they can be seen
+            self._heads: dict[TurnAt, KeptItem] = {}
+            self._valued: set[TurnAt] = set()  # turns of which a value is shown
+            self._texts: RecentlyUsed[TurnAt, str] = RecentlyUsed(VALUES_BYTES_MAX)
+            self._of_turn: dict[TurnAt, KeptItem] = {}
+            self._versions: defaultdict[tuple[str, ...], dict[str, tuple[KeptItem, ...]]] = defaultdict(dict)
+            self._free: defaultdict[tuple[str, str], int] = defaultdict(int)
+            self._vectors: RecentlyUsed[TurnAt, list[bytes]] = RecentlyUsed(VECTORS_BYTES_MAX)  # of values as they are
+            self._committed: RecentlyUsed[TurnAt, list[bytes]] = RecentlyUsed(VECTORS_BYTES_MAX)  # of values as put
 
     # --- following the store ------------------------------------------------------------------------------------------
 
@@ -171,60 +182,122 @@ class KeptItems:
         else:
             self._left.add(at)
         place = ConversationKey(conversation=conversation, channel=self.channel)
-        _put(self._heads, at, None if event.shown is None else _head_of(place, event.shown))
+        read = None if event.shown is None else _head_of(place, event.shown)
+        if read is None:
+            self._heads.pop(at, None)
+            self._committed.drop(at)
+        else:
+            self._heads[at] = read.item
+            self._keep_vectors(self._committed, at, read.vectors)
 
     def _see_value(self, event: SpaceEvent) -> None:
         """Take in what a model may see of a turn now."""
         assert event.conversation is not None, "the event is of a turn"
         assert event.turn is not None, "the event is of a turn"
-        _put(self._values, (event.conversation, event.turn), None if event.shown is None else _value_of(event.shown))
+        at = (event.conversation, event.turn)
+        text = None if event.shown is None else _text_of(event.shown)
+        if text is None or self._texts.get(at) != text:
+            self._vectors.drop(at)
+        self._see_text(at, text)
+
+    def _see_text(self, at: TurnAt, text: str | None) -> None:
+        if text is None:
+            self._valued.discard(at)
+            self._texts.drop(at)
+        else:
+            self._valued.add(at)
+            self._texts.put(at, text, len(text) * TEXT_SHARE)
 
     def _join(self, at: TurnAt) -> None:
         """Build the item of a turn from what both views show of it."""
         known = self._of_turn.pop(at, None)
         if known is not None:
-            self._versions[known.address].pop(at)
-            if not self._versions[known.address]:
-                del self._versions[known.address]
-        if at in self._heads and at in self._values:
-            item = msgspec.structs.replace(self._heads[at], value=self._values[at])
-            self._of_turn[at] = self._versions[item.address][at] = item
-        if known is None or at not in self._values or known.value != self._values[at]:
-            self._vectors.pop(at, None)
+            self._set_versions(known.address, [each for each in self._ordered(known.address) if each is not known])
+        if at in self._heads and at in self._valued:
+            item = self._of_turn[at] = self._heads[at]
+            self._set_versions(item.address, sorted([*self._ordered(item.address), item], key=_position))
+
+    def _set_versions(self, address: Address, versions: Sequence[KeptItem]) -> None:
+        namespace, key = address
+        if versions:
+            self._versions[namespace][key] = tuple(versions)
+        else:
+            self._versions[namespace].pop(key, None)
+            if not self._versions[namespace]:
+                del self._versions[namespace]
+
+    def _ordered(self, address: Address) -> tuple[KeptItem, ...]:
+        namespace, key = address
+        return self._versions[namespace].get(key, ()) if namespace in self._versions else ()
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
-    def versions(self, address: Address) -> list[KeptItem]:
+    def versions(self, address: Address) -> tuple[KeptItem, ...]:
         """Return the values of a key that can be seen, oldest first; the last one is its item."""
         with self._lock:
             return self._ordered(address)
 
-    def _ordered(self, address: Address) -> list[KeptItem]:
-        return sorted(self._versions.get(address, {}).values(), key=lambda item: item.position)
-
-    def newest_first(self) -> list[list[KeptItem]]:
-        """Return the values of each key, those of the key that was written last at first."""
+    def newest_first(self, prefix: tuple[str, ...] = ()) -> list[tuple[KeptItem, ...]]:
+        """Return the values of each key in the namespaces that begin so, the key that was written last at first."""
         with self._lock:
-            found = [self._ordered(address) for address in self._versions]
+            found = [
+                versions
+                for namespace, keys in self._versions.items()
+                if namespace[: len(prefix)] == prefix
+                for versions in keys.values()
+            ]
         return sorted(found, key=lambda versions: -versions[-1].position)
+
+    def values(self, items: Sequence[KeptItem]) -> list[dict[str, Any] | None]:
+        """Return values of items, each to be used freely; None of one that is no longer shown."""
+        with self._lock:
+            texts = {item.at: self._texts.get(item.at) for item in items}
+        missing = [item for item in items if texts[item.at] is None]
+        for at, turn in turns_again(self.runtime, [(item.place, item.turn) for item in missing], View.MODEL_CONTEXT):
+            texts[at] = text = _text_of(turn)
+            with self._lock:
+                if at in self._valued and text is not None:
+                    self._texts.put(at, text, len(text) * TEXT_SHARE)
+        found = [texts[item.at] for item in items]
+        return [None if text is None else msgspec.json.decode(text) for text in found]
 
     def at(self, conversation: str, turn: str) -> KeptItem | None:
         """Return the value that a turn is."""
         with self._lock:
             return self._of_turn.get((conversation, turn))
 
-    def vectors(self, item: KeptItem) -> list[bytes] | None:
-        """Return the vectors that were remembered of an item, and None where there are none."""
+    def vectors(self, items: Sequence[KeptItem]) -> dict[TurnAt, list[bytes]]:
+        """Return the vectors that were remembered of items."""
         with self._lock:
-            return self._vectors.get(item.at)
+            known = {item.at: self._vectors.get(item.at) for item in items}
+        return {at: vectors for at, vectors in known.items() if vectors is not None}
+
+    def committed_vectors(self, items: Sequence[KeptItem]) -> dict[TurnAt, list[bytes]]:
+        """Return the vectors that were kept with items, of the texts whose digest is `embedded`."""
+        with self._lock:
+            known = {item.at: self._committed.get(item.at) for item in items if item.embedded is not None}
+        found = {at: vectors for at, vectors in known.items() if vectors is not None}
+        missing = [item for item in items if item.at in known and item.at not in found]
+        places = {item.at: item.place for item in missing}
+        for at, turn in turns_again(self.runtime, [(item.place, item.turn) for item in missing], View.RAW_OWNER):
+            read = _head_of(places[at], turn)
+            if read is not None and read.vectors is not None:
+                found[at] = read.vectors
+                with self._lock:
+                    self._keep_vectors(self._committed, at, read.vectors)
+        return found
 
     def remember(self, item: KeptItem, vectors: list[bytes]) -> None:
-        """Remember the vectors of an item for as long as its value stays as it is."""
+        """Remember the vectors of an item for as long as its value stays as it is, and there is room."""
         with self._lock:
             if self._of_turn.get(item.at) is item:
-                self._vectors[item.at] = vectors
-            while len(self._vectors) > VECTORS_CACHED_MAX:
-                self._vectors.popitem(last=False)
+                self._keep_vectors(self._vectors, item.at, vectors)
+
+    def _keep_vectors(self, among: RecentlyUsed[TurnAt, list[bytes]], at: TurnAt, vectors: list[bytes] | None) -> None:
+        if vectors is None:
+            among.drop(at)
+        else:
+            among.put(at, vectors, sum(map(len, vectors)) + VECTORS_BYTES)
 
     # --- writing ------------------------------------------------------------------------------------------------------
 
@@ -322,16 +395,19 @@ def _batches(values: Sequence[PutValue]) -> Iterator[list[PutValue]]:
         yield batch
 
 
-def _put(known: dict[TurnAt, V], at: TurnAt, value: V | None) -> None:
-    """Keep what is known of a turn, or that nothing is."""
-    if value is None:
-        known.pop(at, None)
-    else:
-        known[at] = value
+class ReadHead(NamedTuple):
+    """An item, and the vectors that are kept with it."""
+
+    item: KeptItem
+    vectors: list[bytes] | None
 
 
-def _head_of(place: ConversationKey, turn: SliceTurn) -> KeptItem | None:
-    """Return the item that a turn is, without its value, or None where it cannot be seen."""
+def _position(item: KeptItem) -> int:
+    return item.position
+
+
+def _head_of(place: ConversationKey, turn: SliceTurn) -> ReadHead | None:
+    """Return the item that a turn is, or None where it cannot be seen."""
     parts = [message.parts for message in turn.messages]
     if len(parts) != 2 or not all(parts) or not isinstance(parts[0][0], BlobPart):
         return None
@@ -340,10 +416,9 @@ def _head_of(place: ConversationKey, turn: SliceTurn) -> KeptItem | None:
     except msgspec.DecodeError:  # not of this adapter
         return None
     expiry = [attribute.value for attribute in turn.attributes if attribute.key == EXPIRY]
-    return KeptItem(
+    item = KeptItem(
         namespace=head.namespace,
         key=head.key,
-        value={},
         place=place,
         turn=turn.turn,
         position=turn.position,
@@ -351,17 +426,17 @@ def _head_of(place: ConversationKey, turn: SliceTurn) -> KeptItem | None:
         index=head.index,
         ttl_ms=head.ttl_ms,
         expires_ms=expiry[0] if expiry else head.expires_ms,
-        vectors=head.vectors,
         embedded=head.embedded,
     )
+    return ReadHead(item, head.vectors)
 
 
-def _value_of(turn: SliceTurn) -> dict[str, Any] | None:
-    """Return the value that a turn has, as it is shown, or None where that is none any more."""
+def _text_of(turn: SliceTurn) -> str | None:
+    """Return the value that a turn has as JSON, as it is shown, or None where that is none any more."""
     parts = [part for message in turn.messages for part in message.parts]
+    text = "".join(part.content for part in parts if isinstance(part, TextPart))
     try:
-        return msgspec.json.decode(
-            "".join(part.content for part in parts if isinstance(part, TextPart)), type=dict[str, Any]
-        )
+        msgspec.json.decode(text, type=dict[str, Any])
     except msgspec.DecodeError:  # what was redacted is no longer JSON
         return None
+    return text

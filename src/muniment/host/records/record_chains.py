@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import msgspec
@@ -28,18 +30,21 @@ from muniment.governance.listing import LifecycleFilter
 from muniment.governance.slices import SliceTurn
 from muniment.governance.views import View
 from muniment.host.channel_conversations import conversations_of_channel
+from muniment.host.kept_reads import PageMade, PagePlace, TurnMade, kept_reads
 from muniment.host.records.escaped_name import escaped_name
 from muniment.kernel.locks import new_lock
 from muniment.operations.attachments import AttachmentPlace
 from muniment.operations.lifecycle.scope import Scope
-from muniment.operations.transcripts.timeline import Anchor, AnchorKind
+from muniment.operations.transcripts.timeline import Anchor, AnchorKind, Timeline
 from muniment.runtime.runtime import Runtime
 
 BODY_BYTES_MAX = 512 * 1024  # in a message; its parts are counted as JSON, with a third more
 READ_BYTES = 1024 * 1024
 PAGE_TURNS = (2, 8, 32, 128)  # the newest record is often among the newest turns
 TAILS_CACHED_MAX = 4096
+HEAD_SHARE = 4  # of a head that was read: times the bytes of its JSON
 SEEN = LifecycleFilter.ACTIVE_AND_ARCHIVED
+KIND = "records"  # of reads that are kept
 ERASED = "turn_already_committed_and_erased"
 
 
@@ -70,6 +75,7 @@ class RecordChains:
         self.channel = channel
         self._tails: OrderedDict[tuple[str, str], ChainTail] = OrderedDict()
         self._lock = new_lock()
+        self._reads = kept_reads(runtime)
 
     def place(self, name: str) -> ConversationKey:
         """Return the conversation of a name that the framework gave."""
@@ -125,6 +131,15 @@ class RecordChains:
 
         A conversation or key that does not exist has no records.
         """
+        if until == 0:
+            return []
+        kept = self._reads.whole(place, KIND, partial(self._made_of, place))
+        if kept is not None:
+            return [
+                record
+                for record in reversed(kept)
+                if record is not None and record.key == key and (until is None or record.number < until)
+            ]
         found: list[Record] = []
         number = 0
         while (until is None or number < until) and (at := self._at(place, f"{key}~{number}")) is not None:
@@ -147,23 +162,25 @@ class RecordChains:
             page = self._page(place, Anchor(at=AnchorKind.AROUND, turn=turn), 1)
         except (UnknownConversation, UnknownPlace):
             return None
-        return [record for shown in page if shown.turn == turn and (record := _record(shown)) is not None]
+        return [record for shown in page.turns if shown.turn == turn and (record := _record(shown)) is not None]
 
     def newest_first(self, place: ConversationKey) -> Iterator[Record]:
         """Yield all records of a conversation that can be seen, newest first, reading no further than it is asked."""
-        anchor = Anchor()
-        sizes = iter(PAGE_TURNS)
-        size = next(sizes)
-        try:
-            while page := self._page(place, anchor, size):
-                yield from filter(None, map(_record, reversed(page)))
-                anchor = Anchor(at=AnchorKind.BEFORE, sequence=page[0].sequence)
-                size = next(sizes, size)
-        except UnknownConversation:
-            return
+        read = partial(self._made_of, place)
+        sizes = chain(PAGE_TURNS, repeat(PAGE_TURNS[-1]))
+        yield from filter(None, self._reads.newest_first(place, KIND, read, sizes))
 
-    def _page(self, place: ConversationKey, anchor: Anchor, turns: int) -> list[SliceTurn]:
-        return self.runtime.transcripts.timeline(place, anchor, View.RAW_OWNER, turns, SEEN).turns
+    def _made_of(self, place: ConversationKey, at: PagePlace, turns: int) -> PageMade[Record | None]:
+        try:
+            page = self._page(place, Anchor(at=AnchorKind(at.at), sequence=at.sequence), turns)
+        except UnknownConversation:
+            return PageMade([], None, None)
+        made = [_turn_made(turn) for turn in reversed(page.turns)]
+        older = PagePlace("before", page.turns[0].sequence) if page.turns and page.has_older else None
+        return PageMade(made, older, None if page.budget_applied else page.digest, has_newer=page.has_newer)
+
+    def _page(self, place: ConversationKey, anchor: Anchor, turns: int) -> Timeline:
+        return self.runtime.transcripts.timeline(place, anchor, View.RAW_OWNER, turns, SEEN)
 
     def body(self, place: ConversationKey, record: Record) -> bytes:
         """Return the body of a record."""
@@ -186,6 +203,15 @@ class RecordChains:
             self.runtime.lifecycle.erase(scope, reason=reason, requester=requester)
         except UnknownConversation:
             return
+
+
+def _turn_made(turn: SliceTurn) -> TurnMade[Record | None]:
+    """Return the record that a turn is, with about how many bytes it has."""
+    record = _record(turn)
+    if record is None:
+        return TurnMade(turn.sequence, None, 0)
+    sizes = [len(part.content) for part in turn.messages[0].parts if isinstance(part, BlobPart)]
+    return TurnMade(turn.sequence, record, HEAD_SHARE * sizes[0] + sum(sizes[1:]))
 
 
 def _record(turn: SliceTurn) -> Record | None:

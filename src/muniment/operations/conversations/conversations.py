@@ -1,4 +1,4 @@
-"""The noun group `conversations`: list them, count their turns, find one by a name, describe it."""
+"""The noun group `conversations`: list them, count their turns, find one by a name, tell what changed, describe it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from muniment.events.identity import DEFAULT_CHANNEL, Channel, SubjectId
 from muniment.governance.listing import LifecycleFilter
 from muniment.governance.views import View
 from muniment.operations.conversations.activity import Activity, TimeRange, count_activity
+from muniment.operations.conversations.changed import changed
+from muniment.operations.conversations.conversation_change import ConversationChange
 from muniment.operations.conversations.describe import Description, describe
 from muniment.operations.conversations.listed import (
     ConversationFilter,
@@ -91,6 +93,23 @@ class ConversationGroup(Group):
         `transcript.unknown_conversation`, with suggestions of conversations whose names are alike.
         """
         return resolve(self._session, name, subject, channel)
+
+    @operation(Effect.READ, family=Family.LISTING, heeds=SUBJECT_AND_CHANNELS)
+    def changed(
+        self,
+        conversation: InConversation,
+        since: Annotated[
+            str | None, Meta(description="State that an earlier call gave you. Without it: give the state now.")
+        ] = None,
+    ) -> ConversationChange:
+        """Tell whether a conversation changed since a state of it, so that what was read before can be used again.
+
+        Ask before you read, and keep what you read with the state if the pages have the same digest. As long as the
+        change is `none`, every view shows what it showed; with `appended` you only read the turns that came. Erasing,
+        masking and redacting are other changes, and so is a server that was started again. No state is given under a
+        policy that records reads, or to an access that is kept to a subject: read each time.
+        """
+        return changed(self._session, conversation, since)
 
     @operation(Effect.APPEND, family=Family.COMMIT, heeds=SUBJECT_AND_CHANNELS, idempotent=True)
     def describe(
