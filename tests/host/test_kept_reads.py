@@ -187,6 +187,24 @@ def test_what_is_kept_is_dropped_when_the_runtime_is_closed(tmp_path: Path) -> N
         history.newest()
 
 
+def test_what_is_kept_is_dropped_when_this_process_erases(runtime: Runtime) -> None:
+    """No words of an erased turn stay in memory, as its receipt says; and what is left is read again."""
+    history, items = ItemHistory(runtime, LIKE), KeptItems(runtime, "items")
+    history.append([said("words")])
+    put(items, "k", "l")
+    items.follow()
+    assert history.newest() == [said("words")]
+    assert items.values(items.versions((("a",), "k"))) == [{"said": "words"}]
+    assert kept_reads(runtime).size > 0
+    assert items.size > 0
+    items.erase((("a",), "k"), "why", WHO)
+    assert kept_reads(runtime).size == items.size == 0
+    items.follow()
+    assert items.versions((("a",), "k")) == ()
+    assert items.values(items.versions((("a",), "l"))) == [{"said": "words"}]
+    assert history.newest() == [said("words")]
+
+
 def test_of_a_long_conversation_the_newest_turns_are_kept(runtime: Runtime) -> None:
     """There is a bound, and what is beyond it is read each time."""
     history = ItemHistory(runtime, LIKE)

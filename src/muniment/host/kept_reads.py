@@ -190,5 +190,5 @@ def kept_reads(runtime: Runtime) -> KeptReads:
         kept = _of_runtimes.get(runtime)
         if kept is None:
             kept = _of_runtimes[runtime] = KeptReads(runtime)
-            runtime.on_close(kept.clear)
+            runtime.on_forget(kept.clear)
         return kept

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
-from weakref import WeakMethod
 
 from msgspec.structs import replace
 
@@ -20,6 +19,7 @@ from muniment.errors import KeyUnavailable, NotAuthenticated, NotServed, SpaceEr
 from muniment.events.identity import SpaceName, check_name
 from muniment.governance.access import Access, Effect
 from muniment.kernel.one_process import NeverPickled
+from muniment.kernel.weak_calls import WeakCalls
 from muniment.runtime.catalogue import GROUPS, group_class
 from muniment.space.clients import Client, Clients
 from muniment.space.open_store import StoreTotals
@@ -81,7 +81,7 @@ class Runtime(NeverPickled):
 
     def __init__(self, gate: Session | Elsewhere) -> None:
         self._gate = gate
-        self._closing: set[WeakMethod[Callable[[], object]]] = set()
+        self._forgetting = WeakCalls()
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *GROUPS]
@@ -172,12 +172,15 @@ class Runtime(NeverPickled):
         """
         return self._session.space.heard(listener)
 
-    def on_close(self, listener: Callable[[], object]) -> None:
-        """Call a method when this runtime is closed, for whoever keeps something of what it read. It must not raise.
+    def on_forget(self, listener: Callable[[], object]) -> None:
+        """Call a method when what was read has to be dropped: this process erased content, or the runtime is closed.
 
-        What it is a method of is not kept alive by this.
+        For whoever keeps in memory what this runtime read. It must not raise, and is not kept alive by this. Of a store
+        behind a server only the end is told.
         """
-        self._closing.add(WeakMethod(listener, self._closing.discard))
+        self._forgetting.add(listener)
+        if not isinstance(self._gate, Elsewhere):
+            self._gate.space.forgetting.add(listener)
 
     def totals(self) -> StoreTotals:
         """Return what the open spaces of the store hold together, in numbers. Takes an access to the whole space."""
@@ -191,9 +194,7 @@ class Runtime(NeverPickled):
         The store is closed by the runtime that opened it. Closing one that `restricted` or `space` returned leaves it
         open; closing one that `connect` returned ends the connections.
         """
-        for kept in tuple(self._closing):
-            if (listener := kept()) is not None:
-                listener()
+        self._forgetting()
         if isinstance(self._gate, Elsewhere):
             self._gate.close()
             return

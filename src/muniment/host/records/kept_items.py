@@ -118,7 +118,18 @@ class KeptItems:
         self.channel = channel
         self._lock = new_lock()
         self._begin()
-        runtime.on_close(self._begin)
+        runtime.on_forget(self._forget)
+
+    def _forget(self) -> None:
+        """Drop the values, without waiting for whoever reads: which keys there are is no content."""
+        self._texts: RecentlyUsed[TurnAt, str] = RecentlyUsed(VALUES_BYTES_MAX)
+        self._vectors: RecentlyUsed[TurnAt, list[bytes]] = RecentlyUsed(VECTORS_BYTES_MAX)  # of values as they are
+        self._committed: RecentlyUsed[TurnAt, list[bytes]] = RecentlyUsed(VECTORS_BYTES_MAX)  # of values as put
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of values and vectors are in memory."""
+        return self._texts.size + self._vectors.size + self._committed.size
 
     def _begin(self) -> None:
         with self._lock:
@@ -127,12 +138,10 @@ class KeptItems:
             self._left: set[TurnAt] = set()  # turns that were not erased, whether or not they can be seen
             self._heads: dict[TurnAt, KeptItem] = {}
             self._valued: set[TurnAt] = set()  # turns of which a value is shown
-            self._texts: RecentlyUsed[TurnAt, str] = RecentlyUsed(VALUES_BYTES_MAX)
             self._of_turn: dict[TurnAt, KeptItem] = {}
             self._versions: defaultdict[tuple[str, ...], dict[str, tuple[KeptItem, ...]]] = defaultdict(dict)
             self._free: defaultdict[tuple[str, str], int] = defaultdict(int)
-            self._vectors: RecentlyUsed[TurnAt, list[bytes]] = RecentlyUsed(VECTORS_BYTES_MAX)  # of values as they are
-            self._committed: RecentlyUsed[TurnAt, list[bytes]] = RecentlyUsed(VECTORS_BYTES_MAX)  # of values as put
+            self._forget()
 
     # --- following the store ------------------------------------------------------------------------------------------
 
