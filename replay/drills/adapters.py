@@ -246,8 +246,8 @@ def _in_kept_items(runtime: Runtime) -> list[str]:
     """Return every value of every key, in the order in which they were written."""
     items = KeptItems(runtime, ITEMS)
     items.follow()
-    values = [item for versions in items.newest_first() for item in versions]
-    return [str(item.value["text"]) for item in sorted(values, key=lambda item: item.position)]
+    written = sorted((item for versions in items.newest_first() for item in versions), key=lambda item: item.position)
+    return [str(value["text"]) for value in items.values(written) if value is not None]
 
 
 ADAPTERS: dict[str, Adapter] = {
