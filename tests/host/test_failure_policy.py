@@ -29,4 +29,4 @@ def test_with_fail_open_no_failure_but_corruption_reaches_the_host(policy: Failu
 
 def test_there_are_no_other_policies() -> None:
     with pytest.raises(ValueError, match="closed"):
-        RunEvidence("memory:", policy="closed")  # type: ignore[arg-type]
+        RunEvidence("memory:", policy="closed")  # type: ignore[arg-type] # a text, as from a configuration

@@ -132,7 +132,7 @@ SESSION_SERVICE_CALLS: Mapping[str, ShadowedCall] = {
 }
 
 
-class StoreKind(NamedTuple):
+class ShadowedKind(NamedTuple):
     """A kind of store: what it is called, a method that only stores of the kind have, and its calls."""
 
     name: str
@@ -141,11 +141,11 @@ class StoreKind(NamedTuple):
 
 
 KINDS = (
-    StoreKind("session of the OpenAI Agents SDK", "get_items", SESSION_CALLS),
-    StoreKind("chat history of LangChain", "add_messages", CHAT_HISTORY_CALLS),
-    StoreKind("saver of LangGraph", "get_tuple", SAVER_CALLS),
-    StoreKind("store of LangGraph", "abatch", STORE_CALLS),
-    StoreKind("session service of Google ADK", "append_event", SESSION_SERVICE_CALLS),
+    ShadowedKind("session of the OpenAI Agents SDK", "get_items", SESSION_CALLS),
+    ShadowedKind("chat history of LangChain", "add_messages", CHAT_HISTORY_CALLS),
+    ShadowedKind("saver of LangGraph", "get_tuple", SAVER_CALLS),
+    ShadowedKind("store of LangGraph", "abatch", STORE_CALLS),
+    ShadowedKind("session service of Google ADK", "append_event", SESSION_SERVICE_CALLS),
 )
 
 A = TypeVar("A")
