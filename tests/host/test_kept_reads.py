@@ -150,6 +150,17 @@ def test_where_reads_are_recorded_every_read_is_one(runtime: Runtime) -> None:
     assert recording.conversations.changed(history.key).state is None
 
 
+def test_who_may_not_ask_reads_each_time(runtime: Runtime) -> None:
+    """An access that names its operations needs no other one than before, and one refusal is on record."""
+    named = runtime.restricted(Access(operations=frozenset({"transcripts.*"})))
+    history = ItemHistory(named, LIKE)
+    history.append([said("words")])
+    before = runtime.system.health().events
+    assert history.newest() == history.newest() == [said("words")]
+    assert kept_reads(named).size == 0
+    assert runtime.system.health().events <= before + 1
+
+
 def test_who_is_kept_to_a_subject_is_given_no_state(runtime: Runtime) -> None:
     """A state would tell when others speak."""
     history = ItemHistory(runtime, LIKE)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
+from muniment.errors import AccessDenied
 from muniment.events.identity import ConversationKey
 from muniment.host.recently_used import RecentlyUsed
 from muniment.kernel.locks import new_lock
@@ -102,6 +103,7 @@ class KeptReads:
 
     def __init__(self, runtime: Runtime) -> None:
         self._changed = runtime.conversations.changed
+        self._may_ask = True
         self._lock = new_lock()
         self._kept: RecentlyUsed[Place, KeptConversation[Any]] = RecentlyUsed(KEPT_BYTES_MAX)
 
@@ -148,7 +150,14 @@ class KeptReads:
         """Return what may be kept of a conversation, with what is kept and still so, and where the rest of it is."""
         with self._lock:
             known: KeptConversation[T] | None = self._kept.get(place)
-        now = self._changed(place[0], None if known is None else known.state)
+        if not self._may_ask:
+            return None, NEWEST
+        try:
+            now = self._changed(place[0], None if known is None else known.state)
+        except AccessDenied:  # to an access of named operations, which may still read
+            self._may_ask = False
+            self.clear()
+            return None, NEWEST
         kept = None if known is None else _brought_up(known, now, read)
         if kept is not None:
             self._keep(place, kept)
