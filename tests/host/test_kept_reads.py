@@ -121,7 +121,7 @@ def test_each_reader_gets_items_of_its_own(runtime: Runtime) -> None:
 
 
 def test_views_of_other_rights_and_detectors_are_not_mixed(tmp_path: Path) -> None:
-    """A state is of the rights it was asked with, and of a store that looks for what it looks for."""
+    """A state is of the rights it was asked with, and of one opened store, with its detectors."""
     looking = Options(detect=Detect(views={View.MODEL_CONTEXT: frozenset({DetectedType.EMAIL})}))
     with muniment.open(tmp_path / "store") as plain, muniment.open(tmp_path / "store", options=looking) as careful:
         history = ItemHistory(plain, LIKE)

@@ -73,14 +73,14 @@ class KeptConversation(NamedTuple, Generic[T]):
     size: int = 0
 
     def grown(self, page: PageMade[T]) -> KeptConversation[T] | None:
-        """Return this with the page before it; None where that is of another state, or there is no room for it."""
+        """Return this with the page before it; None where that is of another state, or too large."""
         size = self.size + _size(page.turns)
         if page.digest != self.digest or size > CONVERSATION_BYTES_MAX:
             return None
         return self._replace(turns=(*self.turns, *page.turns), older=page.older, size=size)
 
     def with_newer(self, page: PageMade[T], state: str) -> KeptConversation[T] | None:
-        """Return this with the turns that came, less the oldest ones where there is no room; None where some miss."""
+        """Return this with the turns that came, less the oldest ones where it is too large; None where some miss."""
         if page.digest is None or page.has_newer:
             return None
         kept = KeptConversation[T](state, page.digest, (*page.turns, *self.turns), self.older)
