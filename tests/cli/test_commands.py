@@ -231,6 +231,7 @@ VALID: dict[str, tuple[str, ...]] = {
     ),
     "conversations.activity": ("ranges.json", "--channel", "web-chat"),
     "conversations.resolve": ("web-chat/order-LF-20418", "--subject", "ada"),
+    "conversations.changed": (*CONVERSATION, "--since", "mc1.none"),
     "conversations.describe": (*CONVERSATION, "--title", "A refund", "--tags", "shop", "--tags", "urgent"),
     "events.read": (
         *("--limit", "5", "--view", "host_ui", "--channel", "web-chat", "--conversation", "order-LF-20418"),

@@ -121,7 +121,7 @@ def test_each_reader_gets_items_of_its_own(runtime: Runtime) -> None:
 
 
 def test_views_of_other_rights_and_detectors_are_not_mixed(tmp_path: Path) -> None:
-    """A state is of the rights it was asked with, and of a store that looks for what it looks for."""
+    """A state is of the rights it was asked with, and of one opened store, with its detectors."""
     looking = Options(detect=Detect(views={View.MODEL_CONTEXT: frozenset({DetectedType.EMAIL})}))
     with muniment.open(tmp_path / "store") as plain, muniment.open(tmp_path / "store", options=looking) as careful:
         history = ItemHistory(plain, LIKE)
@@ -148,6 +148,17 @@ def test_where_reads_are_recorded_every_read_is_one(runtime: Runtime) -> None:
 
     assert grown_by(history.newest) == grown_by(history.newest) == 2
     assert recording.conversations.changed(history.key).state is None
+
+
+def test_who_may_not_ask_reads_each_time(runtime: Runtime) -> None:
+    """An access that names its operations needs no other one than before, and one refusal is on record."""
+    named = runtime.restricted(Access(operations=frozenset({"transcripts.*"})))
+    history = ItemHistory(named, LIKE)
+    history.append([said("words")])
+    before = runtime.system.health().events
+    assert history.newest() == history.newest() == [said("words")]
+    assert kept_reads(named).size == 0
+    assert runtime.system.health().events <= before + 1
 
 
 def test_who_is_kept_to_a_subject_is_given_no_state(runtime: Runtime) -> None:

@@ -135,6 +135,7 @@ def reading() -> dict[str, list[dict[str, Any]]]:
         "attachments.add": [{}],
         "attachments.read": through({"conversation": {"conversation": FILES}}, attachment=PLACES),
         "conversations.activity": [{"ranges": ranges}],
+        "conversations.changed": [{"conversation": TALKING}, {"conversation": {"conversation": "hush"}}],
         "conversations.list": [{}, {"lifecycle": "active_and_archived"}],
         "conversations.resolve": [{"name": name} for name in ("talk", "hush", "default/hush", "tal", "canary")],
         "events.read": through({"limit": 500}),

@@ -138,6 +138,7 @@ def everything(runtime: Runtime) -> dict[str, Callable[[], Any]]:
             "conversations.activity": lambda: runtime.conversations.activity([TimeRange(from_ms=0, until_ms=1)]),
             "conversations.list": runtime.conversations.list_,
             "conversations.resolve": lambda: runtime.conversations.resolve("talk"),
+            "conversations.changed": lambda: runtime.conversations.changed(key),
             "conversations.describe": lambda: runtime.conversations.describe(key, "a title"),
             "events.read": runtime.events.read,
             "subjects.list": runtime.subjects.list_,

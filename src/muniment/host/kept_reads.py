@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
+from muniment.errors import AccessDenied
 from muniment.events.identity import ConversationKey
 from muniment.host.recently_used import RecentlyUsed
 from muniment.kernel.locks import new_lock
@@ -72,14 +73,14 @@ class KeptConversation(NamedTuple, Generic[T]):
     size: int = 0
 
     def grown(self, page: PageMade[T]) -> KeptConversation[T] | None:
-        """Return this with the page before it; None where that is of another state, or there is no room for it."""
+        """Return this with the page before it; None where that is of another state, or too large."""
         size = self.size + _size(page.turns)
         if page.digest != self.digest or size > CONVERSATION_BYTES_MAX:
             return None
         return self._replace(turns=(*self.turns, *page.turns), older=page.older, size=size)
 
     def with_newer(self, page: PageMade[T], state: str) -> KeptConversation[T] | None:
-        """Return this with the turns that came, less the oldest ones where there is no room; None where some miss."""
+        """Return this with the turns that came, less the oldest ones where it is too large; None where some miss."""
         if page.digest is None or page.has_newer:
             return None
         kept = KeptConversation[T](state, page.digest, (*page.turns, *self.turns), self.older)
@@ -102,6 +103,7 @@ class KeptReads:
 
     def __init__(self, runtime: Runtime) -> None:
         self._changed = runtime.conversations.changed
+        self._may_ask = True
         self._lock = new_lock()
         self._kept: RecentlyUsed[Place, KeptConversation[Any]] = RecentlyUsed(KEPT_BYTES_MAX)
 
@@ -148,7 +150,14 @@ class KeptReads:
         """Return what may be kept of a conversation, with what is kept and still so, and where the rest of it is."""
         with self._lock:
             known: KeptConversation[T] | None = self._kept.get(place)
-        now = self._changed(place[0], None if known is None else known.state)
+        if not self._may_ask:
+            return None, NEWEST
+        try:
+            now = self._changed(place[0], None if known is None else known.state)
+        except AccessDenied:  # to an access of named operations, which may still read
+            self._may_ask = False
+            self.clear()
+            return None, NEWEST
         kept = None if known is None else _brought_up(known, now, read)
         if kept is not None:
             self._keep(place, kept)
