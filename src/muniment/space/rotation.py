@@ -29,6 +29,7 @@ from muniment.errors import StoreFull
 from muniment.events.records import EventKind, KeyRotated, RotationCause
 from muniment.kernel.locks import new_lock
 from muniment.kernel.sources import Clock
+from muniment.kernel.weak_calls import WeakCalls
 from muniment.ledger.attached_files import ERASED_BEFORE_MS, UPLOAD_MS_MAX, drop_all, drop_loose, is_anything_loose
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import Ledger, Writer
@@ -94,6 +95,7 @@ class Rotator:
         self._indexes = indexes
         self._catalogue = catalogue
         self._lock = new_lock()
+        self.forgetting = WeakCalls()  # of whoever keeps in memory what was read; called when content was erased
 
     def is_due(self) -> bool:
         """Tell whether a rotation has begun that did not end."""
@@ -129,6 +131,8 @@ class Rotator:
             self._ledger.segments.forget()
             self._catalogue.after_rotation(kept)
             carried = indexes.after_rotation(snapshots, since) if indexes is not None else IndexesAfterRotation()
+        if cause is RotationCause.ERASURE:
+            self.forgetting()
         return Rotation(
             outcome=outcome,
             version=version,

@@ -32,7 +32,6 @@ from muniment.errors import (
 )
 from muniment.events.records import EventKind, RotationCause, SpaceOpened
 from muniment.kernel.one_process import NeverPickled
-from muniment.kernel.weak_calls import WeakCalls
 from muniment.ledger.attest import Notary, SignedCheckpoint
 from muniment.ledger.drafts import Change
 from muniment.ledger.ledger import EPOCH, VKEY, Ledger, Writer
@@ -85,11 +84,11 @@ class Space(NeverPickled):
         self.commits = 0  # transactions of this process
         self._listeners: list[Callable[[], object]] = []
         self.ledger.grown = self._tell
-        self.forgetting = WeakCalls()  # of whoever keeps in memory what was read; called when content was erased
         self.denials = Denials(self.ledger, options.sources)
         self.fault: MunimentError | None = None
         self.sample = Sample()  # what was read whole when the space was opened
         self._rotator = Rotator(self.ledger, options.sources.clock, self.lazy_indexes.existing, self.catalogue)
+        self.forgetting = self._rotator.forgetting
 
     @property
     def name(self) -> str:
@@ -250,7 +249,6 @@ class Space(NeverPickled):
         rotation = self._rotator.rotate(cause, plan, since)
         if cause is RotationCause.ERASURE:
             self.tables.release()
-            self.forgetting()
         return rotation
 
     @property
