@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("langgraph.graph", reason="langgraph is not installed")
 pytest.importorskip("langgraph.checkpoint.conformance", reason="langgraph-checkpoint-conformance is not installed")
+pytest.importorskip("langgraph.checkpoint.sqlite", reason="langgraph-checkpoint-sqlite is not installed")
 
 from langgraph.types import Command
 
