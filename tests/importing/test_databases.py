@@ -172,7 +172,7 @@ def test_other_databases_are_refused(runtime: Runtime, tmp_path: Path) -> None:
     for format in (Format.AUTO, Format.AGENTS, Format.OPENAI):  # noqa: A001 - its name
         with pytest.raises(InvalidInput) as refused:
             brought(runtime, tmp_path / "other.db", format)
-        assert refused.value.problem == "unknown_format"
+        assert refused.value.problem == "unknown_tables"
 
 
 def test_a_damaged_database_is_refused(runtime: Runtime, tmp_path: Path) -> None:

@@ -397,7 +397,7 @@ def test_a_database_of_other_tables_is_refused(runtime: Runtime, path: Path, scr
     for format in (Format.AUTO, Format.LANGGRAPH):  # noqa: A001 - its name
         with pytest.raises(InvalidInput) as refused:
             imported(runtime, path, format)
-        assert refused.value.problem == "unknown_format"
+        assert refused.value.problem == "unknown_tables"
 
 
 # --- the framework itself ---------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from muniment.operations.importing.turn_batch import TurnBatch
 
 GZIP = ".gz"
 UNKNOWN_FORMAT = "unknown_format"
+UNKNOWN_TABLES = "unknown_tables"  # of a database
 
 
 def import_sources(
@@ -51,8 +52,8 @@ def import_sources(
     except KeyboardInterrupt as interrupt:
         interrupt.add_note(_where_it_stopped(files))
         raise
-    if len(files) == 1 and files[0].refused == UNKNOWN_FORMAT:
-        raise InvalidInput(at="file", problem=UNKNOWN_FORMAT, found=files[0].lines["read"])
+    if len(files) == 1 and files[0].refused in {UNKNOWN_FORMAT, UNKNOWN_TABLES}:
+        raise InvalidInput(at="file", problem=files[0].refused, found=files[0].lines["read"] or None)
     return report_of(files, refusals, asked)
 
 
@@ -76,7 +77,7 @@ def _items(stream: io.BufferedReader, counts: FileCounts) -> Items | DatabaseIte
     forms = {str(name): form for name, form in DATABASES.items() if counts.format in {Format.AUTO, name}}
     items = DatabaseItems(stream, forms)
     if items.found is None:
-        counts.refuse_whole(UNKNOWN_FORMAT)
+        counts.refuse_whole(UNKNOWN_TABLES)
     else:
         counts.format = Format(items.found)
     return items

@@ -43,6 +43,7 @@ VERDICT, INTERRUPTED, PIPE_CLOSED = 1, 130, 141
 HINTS: dict[str, str] = {
     "not_empty": "Use --mode restore to replace what the space holds.",
     "unknown_format": "Name the format with --format; then each refused line is listed.",
+    "unknown_tables": "It is the database of another program: `muniment import --help` lists what can be imported.",
     "nobody_to_ask": "Confirm with --yes.",
     "log_lost": "Restore a backup: muniment spaces restore BACKUP --replace",
     "waiting_writes": "Opening the copy takes them in.",

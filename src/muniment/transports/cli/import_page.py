@@ -34,6 +34,7 @@ REASONS: dict[str, str] = {
     "too_many_members": "too many files in the archive",
     "turn_conflict": "differs from what an earlier import brought",
     "unknown_format": "no known format",
+    "unknown_tables": "a database of no known format",
     "unknown_word": "an unknown word",
     "zip_damaged": "the archive is damaged",
 }
