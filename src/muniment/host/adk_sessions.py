@@ -25,7 +25,6 @@ keeps stays in the store, and ADK is not shown it.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import partial
@@ -72,6 +71,7 @@ from muniment.host.histories.keyed_history import (
     write_all,
 )
 from muniment.host.off_loop import off_loop
+from muniment.host.recently_used import RecentlyUsed
 from muniment.kernel.locks import new_lock
 from muniment.operations.conversations.listed import ConversationFilter
 
@@ -101,7 +101,7 @@ class MunimentSessions(BaseSessionService):
         self._store = AdaptedStore(store)
         self._runtime = self._store.runtime
         self._requester = requester
-        self._heads: OrderedDict[SessionName, HistoryHead] = OrderedDict()
+        self._heads: RecentlyUsed[SessionName, HistoryHead] = RecentlyUsed(HEADS_MAX)
         self._heads_lock = new_lock()
         self._shared_lock = new_lock()
         self._locks = [new_lock() for _ in range(LOCKS)]
@@ -289,14 +289,11 @@ class MunimentSessions(BaseSessionService):
 
     def _remember(self, name: SessionName, head: HistoryHead) -> None:
         with self._heads_lock:
-            self._heads[name] = head._replace(item={})
-            self._heads.move_to_end(name)
-            while len(self._heads) > HEADS_MAX:
-                self._heads.popitem(last=False)
+            self._heads.put(name, head._replace(item={}))
 
     def _forget(self, name: SessionName) -> None:
         with self._heads_lock:
-            self._heads.pop(name, None)
+            self._heads.drop(name)
 
     def _lock(self, name: SessionName) -> threading.RLock:
         """Return the lock under which this process appends to a session."""

@@ -5,7 +5,8 @@ Frameworks read a whole history before each step. Here every read begins with on
 are read; after any other change everything is read again. So a view never shows what it has begun to hide.
 
 What is kept is plain text, in the memory of this process: up to `KEPT_BYTES_MAX` for a runtime, and less where it was
-used long ago. It is dropped with the next read after a change, and when the runtime is closed.
+used long ago. It is dropped with the next read after a change, when this process erases content, and when the runtime
+is closed.
 """
 
 from __future__ import annotations

@@ -227,13 +227,10 @@ class MunimentStore(OnAdaptedStore, BaseStore):
         ranked = sorted(found, key=lambda address: -scores[address] if address in scores else float("inf"))
         page = ranked[op.offset : op.offset + op.limit]
         items = [found[address][-1] for address in page]
-        shown = [each for each in zip(page, self._items.values(items), strict=True) if each[1] is not None]
+        read = zip(page, self._items.values(items), strict=True)
+        shown = [(address, value) for address, value in read if value is not None]
         self._refresh([found[address][-1] for address, _ in shown], refresh=op.refresh_ttl)
-        return [
-            SearchItem(**_fields(found[address], value), score=scores.get(address))
-            for address, value in shown
-            if value is not None
-        ]
+        return [SearchItem(**_fields(found[address], value), score=scores.get(address)) for address, value in shown]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         matching = {"prefix": begins_with, "suffix": ends_with}

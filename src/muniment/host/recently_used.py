@@ -1,4 +1,4 @@
-"""What was used of late, up to a number of bytes; what was used longest ago makes room. Not thread-safe."""
+"""What was used of late, up to a size; what was used longest ago makes room. Not thread-safe."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ V = TypeVar("V")
 
 
 class Sized(NamedTuple, Generic[V]):
-    """A value and about how many bytes it has."""
+    """A value and its size."""
 
     value: V
     size: int
 
 
 class RecentlyUsed(Generic[K, V]):
-    """Values by key, together of no more than `bytes_max` bytes as they were given; none that is larger."""
+    """Values by key, together of no more than `size_max`, in bytes or in number, as `put` says; none that is larger."""
 
-    def __init__(self, bytes_max: int) -> None:
-        self.bytes_max = bytes_max
+    def __init__(self, size_max: int) -> None:
+        self.size_max = size_max
         self.size = 0
         self._kept: OrderedDict[K, Sized[V]] = OrderedDict()
 
@@ -36,12 +36,12 @@ class RecentlyUsed(Generic[K, V]):
         self._kept.move_to_end(key)
         return found.value
 
-    def put(self, key: K, value: V, size: int) -> None:
+    def put(self, key: K, value: V, size: int = 1) -> None:
         """Keep a value, in the place of the one that the key had."""
         self.drop(key)
         self._kept[key] = Sized(value, size)
         self.size += size
-        while self.size > self.bytes_max:
+        while self.size > self.size_max:
             _, oldest = self._kept.popitem(last=False)
             self.size -= oldest.size
 

@@ -12,7 +12,7 @@ when it first put to it and from its own puts since; what others put since then 
 from __future__ import annotations
 
 from bisect import insort
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from langgraph.checkpoint.base import CheckpointTuple, writes_sort_key
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from muniment.events.identity import ConversationKey
+from muniment.host.recently_used import RecentlyUsed
 from muniment.host.records.escaped_name import escaped_name
 from muniment.host.records.record_chains import Record, RecordChains
 from muniment.kernel.locks import new_lock
@@ -56,7 +57,7 @@ class KeptCheckpoints:
 
     def __init__(self, chains: RecordChains) -> None:
         self._chains = chains
-        self._greatest: OrderedDict[str, str] = OrderedDict()  # the greatest id of a thread, as far as it is known
+        self._greatest: RecentlyUsed[str, str] = RecentlyUsed(THREADS_CACHED_MAX)  # id of a thread, as far as known
         self._lock = new_lock()
 
     def is_late(self, place: ConversationKey, checkpoint: str) -> bool:
@@ -67,11 +68,8 @@ class KeptCheckpoints:
         if known is None:
             known = max((kept.id for kept in islice(self.newest_first(place), 1)), default="")
         with self._lock:
-            known = max(known, self._greatest.get(thread, ""))
-            self._greatest[thread] = max(known, checkpoint)
-            self._greatest.move_to_end(thread)
-            if len(self._greatest) > THREADS_CACHED_MAX:
-                self._greatest.popitem(last=False)
+            known = max(known, self._greatest.get(thread) or "")
+            self._greatest.put(thread, max(known, checkpoint))
         return checkpoint < known
 
     def named(self, place: ConversationKey, space: str, checkpoint: str) -> KeptCheckpoint | None:
