@@ -22,6 +22,7 @@ from muniment.errors import (
     MunimentError,
     RequestInProgress,
     TurnConflict,
+    UnknownConversation,
 )
 from muniment.governance.access import Access, Effect
 from muniment.governance.client_scope import ClientScope
@@ -118,6 +119,14 @@ def test_what_was_refused_reserves_no_key(world: World) -> None:
     with pytest.raises(TurnConflict):
         call(world.runtime, "transcripts.commit", {"turn": changed}, "k")
     assert not commit(world.runtime, 2, "k").is_repeated
+
+
+def test_what_failed_leaves_the_key_of_an_operation_free_that_is_never_run_again(world: World) -> None:
+    """AD-09: nobody asks what became of a call that is known to have failed."""
+    with pytest.raises(UnknownConversation):
+        reveal(world.runtime, "k")
+    world.with_turns(1)
+    assert not reveal(world.runtime, "k").is_repeated
 
 
 @pytest.mark.parametrize("key", ["", "a b", "é", "x" * 256, "a\n"])

@@ -24,6 +24,7 @@ from muniment.errors import (
 )
 from muniment.runtime.runtime import Runtime
 from muniment.transports.http import body as bodies
+from muniment.transports.http.call import BODY_BYTES_MAX
 from muniment.transports.http.problem import problem_of
 from muniment.transports.http.request_guard import GuardRules
 from muniment.transports.http.status import MEANINGS, STATUS, STATUS_OF_CODE
@@ -113,6 +114,15 @@ def test_a_declared_body_over_the_limit_is_refused_before_it_is_read(served: Ser
     answer = raw(served, head_of(served, REPLAY, str(1 << 30)))
     assert answer.startswith(b"HTTP/1.1 413")
     assert b"request.limit_exceeded" in answer
+
+
+@pytest.mark.parametrize(("more", "status"), [(0, 404), (1, 413)])
+def test_a_body_of_exactly_the_limit_is_read(served: Served, more: int, status: int) -> None:
+    """HT-03, however long the body is in truth."""
+    body = b'{"conversation":{"conversation":"nobody has this one"}}'.ljust(BODY_BYTES_MAX + more)
+    for content in (body, iter([body])):  # declared, and in chunks
+        answer = served.http.post(REPLAY, content=content, headers={"Content-Type": "application/json"})
+        assert answer.status_code == status
 
 
 def test_an_endless_body_is_cut_off_at_the_limit(served: Served) -> None:

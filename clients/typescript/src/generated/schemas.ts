@@ -1369,7 +1369,7 @@ export type NamedBy = "channel_and_conversation" | "chat" | "conversation";
 export interface ChangedRequest {
   /** The conversation. */
   conversation: ConversationKey;
-  /** State that an earlier call gave you. Without it: give the state now. */
+  /** State that an earlier call returned. Leave it out to get the present one. */
   since?: string | null;
 }
 

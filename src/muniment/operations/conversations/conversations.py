@@ -99,15 +99,15 @@ class ConversationGroup(Group):
         self,
         conversation: InConversation,
         since: Annotated[
-            str | None, Meta(description="State that an earlier call gave you. Without it: give the state now.")
+            str | None, Meta(description="State that an earlier call returned. Leave it out to get the present one.")
         ] = None,
     ) -> ConversationChange:
-        """Tell whether a conversation changed since a state of it, so that what was read before can be used again.
+        """Tell whether a conversation has changed since an earlier call, so that you can reuse what you read then.
 
-        Ask before you read, and keep what you read with the state if the pages have the same digest. As long as the
-        change is `none`, every view shows what it showed; with `appended` you only read the turns that came. Erasing,
-        masking and redacting are other changes, and so is a server that was started again. No state is given under a
-        policy that records reads, or to an access that is kept to a subject: read each time.
+        Ask before you read, and keep the pages with the state that you got; only pages with the same digest belong to
+        it. While the change is `none`, every view shows what it showed. After `appended` you only have to read the new
+        turns. Redacting, masking and erasing count as `other`, and so does restarting a server. You get no state under
+        a policy that records reads, or with an access that is limited to one subject: read each time.
         """
         return changed(self._session, conversation, since)
 
