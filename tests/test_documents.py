@@ -10,6 +10,8 @@ from sybil.example import SybilFailure
 from tests import documents
 from tests.documents import ROOT, execute
 
+pytestmark = pytest.mark.no_cover  # what documents show is covered by the tests of what they show
+
 
 def name_of(path: Path) -> str:
     """Return the name of a document in reports."""

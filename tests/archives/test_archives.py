@@ -83,6 +83,7 @@ def test_an_archive_comes_in_elsewhere_as_it_was(world: FileWorld, tmp_path: Pat
         assert again.system.health().sound
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.lists(turns, min_size=1, max_size=4), st.sampled_from(PrivateMaterial))
 def test_export_import_export_gives_the_same_root(committed: list[Turn], private: PrivateMaterial) -> None:

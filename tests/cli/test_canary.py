@@ -57,6 +57,7 @@ def _bundle(shell: Shell) -> None:
     (shell.directory / "chat.jsonl").write_text(json.dumps({"messages": [{"role": "user", "content": "Hello"}]}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", list(VALID))
 def test_no_argument_of_a_failed_call_comes_back_in_its_error(path: str, filled: Shell) -> None:
     _bundle(filled)

@@ -112,6 +112,7 @@ SABOTAGE: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", list(SABOTAGE))
 def test_the_demo_fails_when_something_is_taken_away(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

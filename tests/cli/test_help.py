@@ -44,6 +44,7 @@ def test_the_help_shows_what_is_in_each_file(operation: Operation, shell: Shell)
             assert msgspec.json.decode(text, type=type_of)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operation", catalogue(), ids=lambda operation: operation.path)
 def test_the_shortest_call_is_not_refused_as_incomplete(operation: Operation, filled: Shell) -> None:
     """Whatever else is wrong with it, nothing that the help leaves out is missing."""

@@ -122,6 +122,7 @@ def test_a_space_with_records_is_sound_and_comes_back(world: World) -> None:
 # --- profiles ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", [None, *Profile])
 @pytest.mark.parametrize("provider_chars", [None, 1, 500, 100_000])
 def test_a_context_is_not_longer_than_request_profile_and_provider_allow(

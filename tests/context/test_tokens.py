@@ -48,6 +48,7 @@ def test_an_encoding_counts_without_a_network(name: str, monkeypatch: pytest.Mon
     assert [counter(text) for text in ("", "hello world", "<|endoftext|>")] == [0, 2, 7]
 
 
+@pytest.mark.slow
 @needs_tables
 @given(st.text(st.characters(codec="utf-8", max_codepoint=0x24F), max_size=200))
 def test_the_estimate_is_seldom_below_what_an_encoding_counts(text: str) -> None:

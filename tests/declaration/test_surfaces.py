@@ -132,6 +132,7 @@ def test_every_effect_destroys_or_does_not() -> None:
 # --- schemas ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=list(TOOLS))
 def test_the_schemas_of_a_tool_are_valid_and_need_no_other(tool: dict[str, Any]) -> None:
     for schema in (tool["inputSchema"], tool["outputSchema"]):
@@ -149,6 +150,7 @@ def test_the_schemas_of_http_are_valid_and_lead_somewhere() -> None:
     assert referred == set(HTTP["components"]["schemas"])
 
 
+@pytest.mark.slow
 def test_the_document_is_openapi_as_others_read_it() -> None:
     """That of all operations, and the one that is served, with the stream of events and the foreign routes."""
     served_one = openapi(served(catalogue()), [gateway_paths(catalogue())])

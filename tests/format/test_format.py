@@ -172,6 +172,7 @@ FLIPS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("statement", FLIPS.values(), ids=FLIPS)
 def test_a_flipped_bit_is_noticed(written: Path, tmp_path: Path, statement: str) -> None:
     home = tmp_path / "copy"

@@ -191,6 +191,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", HOSTILE, ids=repr)
 def test_hostile_text_costs_little(unit: str) -> None:
     """Every pattern is linear, whatever a text repeats that is nearly a hit."""

@@ -203,6 +203,7 @@ def test_everything_that_keeps_to_a_bound_is_asked() -> None:
     assert set(ASKED) == heeding(OF_ADA) | heeding(OF_DEFAULT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("access", ACCESSES, ids=["subject", "channels", "both"])
 @given(turns=st.lists(said, min_size=1, max_size=6))
 @settings(max_examples=12, deadline=None)

@@ -276,6 +276,7 @@ ACCESSES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("views", "policies"), ACCESSES, ids=[f"{'+'.join(v)}-{'+'.join(p)}" for v, p in ACCESSES])
 def test_no_report_shows_what_the_access_should_not_see(
     views: frozenset[View], policies: frozenset[Policy], tmp_path: Path

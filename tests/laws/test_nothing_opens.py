@@ -7,6 +7,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from muniment.crypto.cell import LEAF_BYTES
 from muniment.events.identity import TurnId
 from muniment.operations.lifecycle.scope import Scope
@@ -30,6 +32,7 @@ def _world_with_an_erased_message(tmp_path: Path) -> tuple[FileWorld, dict[bytes
     return world, before
 
 
+@pytest.mark.slow
 def test_no_key_that_is_left_opens_what_an_erased_message_was_sealed_as(tmp_path: Path) -> None:
     """Every value that the log ever held, every key that the store still has: the words are in none of them.
 

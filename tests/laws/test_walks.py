@@ -36,6 +36,7 @@ ALL, AT_ONCE = SearchScope(lifecycle=LifecycleFilter.ACTIVE_AND_ARCHIVED), Searc
 limits = st.integers(1, 7)
 
 
+@pytest.mark.slow
 @given(st.lists(steps, max_size=20), limits)
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_every_view_shows_what_the_model_says_after_every_command(
@@ -50,6 +51,7 @@ def test_every_view_shows_what_the_model_says_after_every_command(
         walk.world.close()
 
 
+@pytest.mark.slow
 @given(st.lists(steps, max_size=20))
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_no_view_shows_more_than_the_raw_owner(drawn: list[tuple[int, int, int]]) -> None:
@@ -65,6 +67,7 @@ def test_no_view_shows_more_than_the_raw_owner(drawn: list[tuple[int, int, int]]
         walk.world.close()
 
 
+@pytest.mark.slow
 @given(st.lists(steps, min_size=4, max_size=12), st.lists(limits, min_size=1, max_size=8), st.sampled_from(View))
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_pages_give_the_whole_once_while_others_append(
@@ -94,6 +97,7 @@ def test_pages_give_the_whole_once_while_others_append(
         walk.world.close()
 
 
+@pytest.mark.slow
 @given(st.lists(steps, min_size=1, max_size=12), st.lists(steps, min_size=1, max_size=12))
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_what_happens_in_one_space_changes_no_answer_of_another(
@@ -146,6 +150,7 @@ def told(walk: Walk) -> bytes:
     return msgspec.json.encode(answers)
 
 
+@pytest.mark.slow
 @given(st.lists(steps, min_size=LONG, max_size=LONG + 20))
 @settings(max_examples=6, suppress_health_check=list(HealthCheck), deadline=None)
 def test_after_a_long_walk_everything_is_still_proven(

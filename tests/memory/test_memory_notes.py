@@ -148,6 +148,7 @@ def test_no_text_is_too_much_for_the_reader(text: str, name: str) -> None:
     assert all(slots[one.kind, one.topic] == one.text for one in notes.statements if one.own is None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [

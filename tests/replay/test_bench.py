@@ -25,6 +25,8 @@ from replay.bench.scene import Scene
 from replay.bench.search import corpora
 from replay.machine import is_installed
 
+pytestmark = pytest.mark.slow
+
 MISSED = Figure(subject="page", what="a page", measured="2 ms", target="<= 1 ms", met=False)
 
 
@@ -51,7 +53,6 @@ def test_one_append_is_one_flush_of_the_disk(tmp_path: Path) -> None:
     assert measured.figure.met, measured.figure
 
 
-@pytest.mark.slow
 def test_every_benchmark_yields_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of them, on stores as small as they can be and in memory: what is shown is that each one runs and reports."""
     monkeypatch.setattr(runs, "SIZES_QUICK", (100,))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 
+import pytest
 from msgspec import Struct
 
 from replay.drills.canary import canary
@@ -15,6 +16,8 @@ from replay.drills.outcome import Outcome
 from replay.drills.search import Needles, spelled
 from replay.drills.writers import writers
 from tests.shared import need_shared
+
+pytestmark = pytest.mark.slow
 
 
 class Deep(Struct, gc=False):

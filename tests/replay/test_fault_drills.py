@@ -17,6 +17,8 @@ from replay.drills.tape import Did, Step, taped
 from replay.stores import opened
 from replay.words import Words
 
+pytestmark = pytest.mark.slow
+
 
 def check(outcome: Outcome) -> None:
     """Hold a drill to have passed."""

@@ -17,6 +17,8 @@ from replay.bench import gated
 from replay.bench.gate import AGAIN, Verdict, budgets, gate, memory
 from replay.bench.gated import EXACT, FRAMES, RATIOS, Ground, Ratio
 
+pytestmark = pytest.mark.slow
+
 QUIET = partial(gate, quick=True, scratch=None, tell=lambda _: None)
 
 

@@ -15,6 +15,8 @@ from replay.drills.history import Append, Call, Read, faults
 from replay.drills.table import DRILLS
 from tests.shared import need_shared
 
+pytestmark = pytest.mark.slow
+
 SMALL = {
     "race": 4,
     "bitflip": 15,

@@ -258,6 +258,7 @@ EDITS |= {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EDITS)
 def test_an_edit_at_rest_is_refused_or_changes_no_answer(lasting: FileWorld, name: str) -> None:
     """DESIGN §1, promise 2: nothing is changed, removed, inserted, reordered or rolled back unnoticed."""

@@ -185,6 +185,7 @@ def _applied(raw: apsw.Connection, edit: Edit) -> bool:
     return bool(raw.changes())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("open_", [False, True], ids=["closed", "open"])
 def test_every_edit_is_told_or_without_effect(made: Path, tmp_path: Path, open_: bool) -> None:
     """Whatever is shown or acknowledged beside an error is what it was before the edit."""

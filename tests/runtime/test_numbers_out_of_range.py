@@ -199,6 +199,7 @@ def test_every_operation_that_takes_a_number_is_tried() -> None:
     assert set(PLACES) <= holding
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("path", "place"), [(path, n) for path, places in PLACES.items() for n in range(len(places))])
 def test_no_number_of_a_request_ends_in_an_error_that_is_not_ours(world: World, path: str, place: int) -> None:
     world.with_turns(2)

@@ -111,6 +111,7 @@ def test_a_removal_that_erases_nothing_has_no_certificate(filled: World) -> None
             filled.runtime.lifecycle.certificate(position)
 
 
+@pytest.mark.slow
 def test_all_words_of_a_registry_go_and_no_key_that_is_left_opens_them(lasting: FileWorld) -> None:
     """Also those of former snapshots, and why it was removed before."""
     register(lasting, "olga/tools")

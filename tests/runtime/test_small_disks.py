@@ -69,6 +69,7 @@ looked = {name: fresh(*name.split()) for name in (
 UNRECORDED = {"evidence export c --no-certified"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["with muniment.open() as runtime: commit(runtime, 1, 2, 3)", "left(1, 2, 3)"])
 def test_a_fresh_process_on_a_full_disk_reads_reports_and_erases(ending: str, tmp_path: Path) -> None:
     """Whether the last writer closed its store or was killed; what is erased is gone, and the rest is there."""
@@ -116,6 +117,7 @@ print(json.dumps([[done.returncode, done.stderr], fresh("evidence", "inspect")])
     assert after[0] == 0, after
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["with muniment.open() as runtime: commit(runtime, 1, 2, 3)", "left(1, 2, 3)"])
 def test_a_store_that_can_only_be_read_is_read_and_audited(ending: str, tmp_path: Path) -> None:
     """On a medium that nobody can write to; writes are refused as such, and nothing is read that is not so."""

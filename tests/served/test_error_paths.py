@@ -85,6 +85,7 @@ def answers(served: Served, operation: Operation) -> Iterator[httpx2.Response]:
     yield http.post(path, json={}, headers={"Authorization": f"Bearer {CANARY}"})
 
 
+@pytest.mark.slow
 def test_no_refusal_and_no_line_of_log_shows_what_was_sent(told: Served, caplog: pytest.LogCaptureFixture) -> None:
     refused = 0
     with caplog.at_level(logging.INFO):

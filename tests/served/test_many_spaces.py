@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx2
 import msgspec
+import pytest
 
 import muniment
 from muniment.evidence.pin import FilePin
@@ -23,6 +24,7 @@ SPACES, SPACES_MAX, CALLERS, CALLS = 50, 4, 8, 20
 TALKING = {"conversation": {"conversation": TALK}}
 
 
+@pytest.mark.slow
 def test_fifty_spaces_in_the_room_of_four(tmp_path: Path) -> None:
     """Eight callers at once go from space to space: nothing fails, nothing is lost, nothing comes from elsewhere."""
     options = Options(sources=seeded_sources("many"), pin=FilePin(tmp_path / PINS), spaces_max=SPACES_MAX)

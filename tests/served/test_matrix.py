@@ -194,6 +194,7 @@ def test_without_a_valid_key_every_operation_is_the_same_refusal(matrix: Matrix,
         assert set(answers.values()) == {Answer("access.not_authenticated")}, (operation.path, answers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("caller", SCOPES)
 def test_what_reads_answers_alike_everywhere(matrix: Matrix, caller: str) -> None:
     for operation in READING:

@@ -50,6 +50,7 @@ def world() -> Iterator[World]:
     made.close()
 
 
+@pytest.mark.slow
 @given(st.lists(steps, max_size=16))
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_the_tables_hold_what_the_view_shows_whatever_was_done(drawn: list[tuple[int, int, int]]) -> None:
