@@ -12,6 +12,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Generator, Iterator
 
 import pytest
@@ -48,13 +49,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.no_cover)
 
 
-@pytest.hookimpl(wrapper=True)
+@pytest.hookimpl(wrapper=True, trylast=True)  # inside of what pauses the coverage of this process
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Where coverage does not look on, it does not look at the programs that a test starts either."""
-    with pytest.MonkeyPatch.context() as patch:
-        if item.get_closest_marker("no_cover"):
-            patch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
+    """Where coverage does not look on, neither programs that a test starts nor a second tracer of a worker look on."""
+    if not item.get_closest_marker("no_cover"):
         return (yield)
+    tracer, of_threads = sys.gettrace(), threading.gettrace()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
+        sys.settrace(None)
+        threading.settrace(None)  # type: ignore[arg-type]  # which is how it is taken away
+        try:
+            return (yield)
+        finally:
+            sys.settrace(tracer)
+            threading.settrace(of_threads)  # type: ignore[arg-type]
 
 
 @pytest.fixture(autouse=True, scope="session")

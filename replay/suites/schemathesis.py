@@ -35,7 +35,7 @@ from replay.suites.served import serving
 ENDING = ("/v1/clients/revoke", "/v1/clients/rotate", "/v1/system/close")
 PATHS = openapi(served(catalogue()), [gateway_paths(catalogue())])["paths"]
 ENDLESS = tuple(path for path, methods in PATHS.items() if "x-follows" in methods.get("get", {}))
-TIMEOUT_S = 3600
+TIMEOUT_S = 2 * 3600
 SPARE_S = 300  # what a run may take beside its minutes, to begin and to end
 CONFIG = """
 [checks.positive_data_acceptance]
