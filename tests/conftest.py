@@ -58,12 +58,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
         sys.settrace(None)
-        threading.settrace(None)  # type: ignore[arg-type]  # which is how it is taken away
+        threading.settrace(None)
         try:
             return (yield)
         finally:
             sys.settrace(tracer)
-            threading.settrace(of_threads)  # type: ignore[arg-type]
+            threading.settrace(of_threads)
 
 
 @pytest.fixture(autouse=True, scope="session")
