@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from muniment.errors import Corrupt
 from muniment.evidence import verifier
 from muniment.evidence.bundle import BundleHead, bundle, event_line
 from muniment.evidence.verifier import Refused, main, read_lines, verify_bundle, verify_receipt
@@ -50,6 +51,21 @@ def test_any_streams_of_any_log_can_be_verified_with_the_public_key_alone(
     assert {one.stream for one in report.streams if one.through is not None} == certified
     assert report.withheld == 0
     assert report.complete == (certified == chosen or report.events == log.size)
+
+
+@pytest.mark.parametrize("level", [0, 4])
+def test_stored_hashes_that_were_not_signed_make_no_bundle(level: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of what is exported, and those that stand for what is left out."""
+    log, _, stream = talk()
+    for _ in range(4):
+        log.converse(WORDS)
+    note = log.checkpoint()
+    monkeypatch.setattr(log, "checkpoint", lambda: note)
+    assert log.export(stream)
+    exported = next(made.pos for made in log.headers if made.stream == stream)
+    log.rows.levels[level][-1 if level else exported] = bytes(32)
+    with pytest.raises(Corrupt):
+        log.export(stream)
 
 
 def test_a_bundle_tells_what_it_proved() -> None:

@@ -64,7 +64,6 @@ def test_every_edit_at_rest_has_an_issue_that_names_it() -> None:
     assert AT_REST.keys() == EDITS.keys() - {"the schema of the future"}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", AT_REST)
 def test_an_edit_at_rest_is_named_where_it_is_and_nowhere_else(lasting: FileWorld, name: str) -> None:
     """RE-01 to RE-03, RE-06, ST-02: also where the store is open for inspection only; another conversation is clean."""
@@ -138,7 +137,6 @@ def planted(world: World, name: str) -> tuple[FindingKind, World]:
     return kind, world
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANTED)
 def test_damage_that_takes_the_key_is_named_where_it_is_and_nowhere_else(world: World, name: str) -> None:
     """RE-02: every kind, planted through the ledger itself; an issue of one conversation is none of another."""

@@ -29,7 +29,6 @@ from tests.worlds import FileWorld, World, key_of, memory_world
 Is = FindingKind
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANTED_IN_MEMORY)
 def test_a_fault_of_memory_is_named_where_it_is_and_nowhere_else(world: World, name: str) -> None:
     """RE-01, RE-02: of the one fault there is the one kind of finding, and it has no content and no names."""
