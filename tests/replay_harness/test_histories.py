@@ -47,7 +47,7 @@ def server() -> Iterator[Server]:
         yield running
 
 
-@pytest.mark.no_cover
+@pytest.mark.no_cover  # what answers is covered by the tests of the server
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_a_history_is_the_same_over_http(path: Path, server: Server) -> None:
     """Whatever is served is called over HTTP: every report and every error is as expected, and so is every digest."""
