@@ -101,5 +101,11 @@ def schemathesis(
                 ending, said = 1, f"it did not end within {timeout_s} s: give it fewer cases, or --minutes"
         generated = re.search(r"(\d+) generated.*", said)
         counted = generated.group(0) if generated else "nothing generated"
-        findings = [tail(said)] if ending or not generated else []
+        findings = [_failures(said)] if ending or not generated else []
         yield SuiteResult(name=name, counted=f"{counted} (seed {seed}); {counting.fewest()}", findings=findings)
+
+
+def _failures(said: str) -> str:
+    """Return all failures that were reported, or the end of what was said where it ended otherwise."""
+    reported = re.search(r"^=+ FAILURES =+$.*?(?=^=+ (?:WARNINGS|SUMMARY) =+$)", said, re.MULTILINE | re.DOTALL)
+    return reported.group(0) if reported else tail(said)

@@ -59,6 +59,12 @@ def test_a_malformed_body_is_refused_by_name(served: Served, body: bytes) -> Non
     assert answer.json()["code"] in {"request.invalid", "request.not_canonical"}
 
 
+@pytest.mark.parametrize(("body", "status"), [(b" \t\r\n", 200), (b"\x0b", 400), (b"\x0c", 400), (b"\x1c", 400)])
+def test_an_empty_body_has_nothing_but_the_blanks_of_json(served: Served, body: bytes, status: int) -> None:
+    answer = served.http.post("/v1/system/capabilities", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == status
+
+
 @pytest.mark.parametrize(
     "query",
     ["conversation={", "conversation={}&conversation={}", "limit=x", "limit=1.5", "nothing=1", "view=%ff", "a&b"],

@@ -33,6 +33,7 @@ from muniment.transports.http.request_runtimes import got, used_up
 
 BODY_BYTES_MAX = 8 * 1024 * 1024
 ETAG_BYTES = 16
+JSON_BLANKS = b" \t\n\r"  # around a value (RFC 8259, 2)
 
 
 class KeyHolder(Struct, frozen=True, kw_only=True):
@@ -153,7 +154,7 @@ async def json_body(request: Request, limit: int = BODY_BYTES_MAX) -> bytes:
     kind = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
     if kind != JSON:
         raise InvalidInput(at="content-type", problem="not_json")
-    if not body.strip():
+    if not body.strip(JSON_BLANKS):
         return b"{}"
     parsed(body)  # refuses what the parser behind it takes: a name that is there twice
     return body
