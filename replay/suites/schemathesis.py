@@ -38,6 +38,8 @@ ENDLESS = tuple(path for path, methods in PATHS.items() if "x-follows" in method
 TIMEOUT_S = 2 * 3600
 SPARE_S = 300  # what a run may take beside its minutes, to begin and to end
 CONFIG = """
+hooks = "left_out"
+
 [checks.positive_data_acceptance]
 expected-statuses = ["2xx", "400", "401", "403", "404", "409", "413", "422"]
 
@@ -46,6 +48,14 @@ values = ["desk"]
 
 [[operations]]
 include-path = "/agent-tool-registries/{id}"
+"""
+# A name of a query with no value is not sent: what is left may well fit the schema that it was meant to break.
+HOOKS = """
+import schemathesis
+
+@schemathesis.hook
+def filter_query(context, query):
+    return not query or all(value not in ([], {}) for value in query.values())
 """
 # what a registry needs to be there, so that there is something to delete
 NAMED = ("path.id", *(f"body.{name}" for name in ("registry_id", "namespace", "fingerprint", "owner_id", "owner")))
@@ -82,6 +92,7 @@ def schemathesis(
     command = installed.schemathesis()
     config = scratch / "schemathesis.toml"
     config.write_text(CONFIG + BOUND)
+    (scratch / "left_out.py").write_text(HOOKS)
     options = ["--checks", "all", "--max-examples", str(cases), "--seed", str(seed), "--no-color"]
     bounded = [] if minutes is None else ["--max-time", str(minutes * 60)]
     parts = {
