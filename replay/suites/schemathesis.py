@@ -2,7 +2,8 @@
 
 All its checks are on. One is told what a rule is here: a request that fits the schema may be refused with 400, because
 a schema cannot say that a text must be a query that parses, a time lie before another, or a cursor belong to its
-listing. What such a refusal looks like is still checked against the document.
+listing; and with 431, because the values of a query may together be too long. What such a refusal looks like is still
+checked against the document.
 
 Operations that end the access of the suite itself run last, in a store of their own. Streams of events never end, and
 are left out.
@@ -41,7 +42,7 @@ CONFIG = """
 hooks = "left_out"
 
 [checks.positive_data_acceptance]
-expected-statuses = ["2xx", "400", "401", "403", "404", "409", "413", "422"]
+expected-statuses = ["2xx", "400", "401", "403", "404", "409", "413", "422", "431"]
 
 [dictionaries.names]
 values = ["desk"]

@@ -27,7 +27,7 @@ from muniment.transports.http import body as bodies
 from muniment.transports.http.call import BODY_BYTES_MAX
 from muniment.transports.http.problem import problem_of
 from muniment.transports.http.request_guard import GuardRules
-from muniment.transports.http.status import MEANINGS, STATUS, STATUS_OF_CODE
+from muniment.transports.http.status import HEAD_TOO_LARGE, MEANINGS, STATUSES, WRONG_HOST, WRONG_METHOD
 from tests.served.conftest import Served, serving
 from tests.turns import TALK
 
@@ -273,7 +273,14 @@ def test_a_request_is_known_by_its_id(served: Served) -> None:
 
 
 def test_every_status_is_described() -> None:
-    assert {*STATUS.values(), *STATUS_OF_CODE.values()} == set(MEANINGS)
+    assert STATUSES - {WRONG_METHOD} == set(MEANINGS)
+
+
+@pytest.mark.parametrize("status", [WRONG_HOST, HEAD_TOO_LARGE])
+def test_what_is_refused_before_its_operation_is_described(served: Served, status: int) -> None:
+    document = served.http.get("/openapi.json").json()
+    assert all(str(status) in method["responses"] for path in document["paths"].values() for method in path.values())
+    assert status in document["components"]["schemas"]["Problem"]["properties"]["status"]["enum"]
 
 
 def test_nothing_of_all_that_was_written(served: Served) -> None:

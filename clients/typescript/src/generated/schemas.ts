@@ -5285,7 +5285,7 @@ export type Amendment =
 export interface Problem {
   type: string;
   title: string;
-  status: 400 | 401 | 403 | 404 | 409 | 413 | 422 | 429 | 500 | 503 | 507;
+  status: 400 | 401 | 403 | 404 | 405 | 409 | 413 | 421 | 422 | 429 | 431 | 500 | 503 | 507;
   code: ErrorCode;
   kind: ErrorKind;
   message: string;

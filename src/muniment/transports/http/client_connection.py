@@ -22,11 +22,11 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from muniment.errors import InvalidInput, LimitExceeded, MunimentError, ServerBusy
 from muniment.transports.http.problem import problem, problem_of
+from muniment.transports.http.status import HEAD_TOO_LARGE
 
 CONNECTIONS_MAX = 1000
 HEAD_S = 15.0
 HEADER_BYTES_MAX = 32 * 1024
-HEAD_TOO_LARGE = 431
 THROWN_AWAY_BYTES_MAX = 1 << 20  # so that a client which still sends reads its answer before the connection ends
 _TURNS = itertools.count()  # finer than the clock of an event loop
 FILES_SHARE = 2  # of the files that a process may open, one in so many may be a connection

@@ -32,7 +32,7 @@ from muniment.declaration.http_wire import (
 )
 from muniment.declaration.operation import Document, Effect, Operation, streamed
 from muniment.transports.http.component_schemas import component_schemas, referred
-from muniment.transports.http.status import MEANINGS, RETRY_AFTER, STATUS, STATUS_OF_CODE
+from muniment.transports.http.status import MEANINGS, RETRY_AFTER, STATUSES
 from muniment.version import __version__
 
 IDEMPOTENCY_KEY = {
@@ -242,7 +242,7 @@ def _problem() -> dict[str, dict[str, Any]]:
         "properties": {
             "type": text,
             "title": text,
-            "status": {"enum": sorted({*STATUS.values(), *STATUS_OF_CODE.values()})},
+            "status": {"enum": sorted(STATUSES)},
             "code": code,
             "kind": kind,
             "message": text,

@@ -9,10 +9,9 @@ import msgspec
 from starlette.responses import Response
 
 from muniment.errors import InvalidInput, MunimentError, RateExceeded
-from muniment.transports.http.status import PASSING, STATUS_OF_CODE, status_of
+from muniment.transports.http.status import PASSING, STATUS_OF_CODE, WRONG_METHOD, status_of
 
 MEDIA_TYPE = "application/problem+json"
-WRONG_METHOD = 405
 MINUTE_S = 60
 CHALLENGE = 'Bearer realm="muniment"'
 

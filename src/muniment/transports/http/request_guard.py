@@ -21,10 +21,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from muniment.errors import AccessDenied, MunimentError, ServerBusy, StoreFault
 from muniment.kernel.sources import IdSource
 from muniment.transports.http.problem import problem, problem_of
+from muniment.transports.http.status import WRONG_HOST
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
-WRONG_HOST = 421
 BLANKS = b" \t"  # around a value, and no part of it (RFC 9110, 5.5)
 BEGIN_STREAM = "begin_stream"  # in the state of a request: gives up its place, because its answer does not end
 _log = logging.getLogger("muniment.http")

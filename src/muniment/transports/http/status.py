@@ -1,4 +1,7 @@
-"""Which status of HTTP an error has: one table from kinds, and the few codes that HTTP has a word of its own for."""
+"""Which status of HTTP an error has: one table from kinds, and the few codes that HTTP has a word of its own for.
+
+Three more are for requests that reach no operation: another method, host or length of the head than there may be.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,9 @@ STATUS_OF_CODE: dict[str, int] = {
     "signer.unavailable": 409,
     "store.full": 507,
 }
+WRONG_METHOD = 405
+WRONG_HOST = 421
+HEAD_TOO_LARGE = 431
 RETRY_AFTER = frozenset({429, 503})  # they may say when to come back
 PASSING = frozenset(
     {
@@ -34,15 +40,18 @@ PASSING = frozenset(
         "store.closed",  # the server stops; whoever starts it again answers
     }
 )  # of those that are answered with 503: what waiting helps against, without anybody doing anything
-MEANINGS: dict[int, str] = {
+STATUSES = frozenset({*STATUS.values(), *STATUS_OF_CODE.values(), WRONG_METHOD, WRONG_HOST, HEAD_TOO_LARGE})
+MEANINGS: dict[int, str] = {  # of all that an operation may be answered with: its method is right
     400: "The request is invalid.",
     401: "Missing or invalid client key.",
     403: "The key does not allow this.",
     404: "Not found, or not visible to this key.",
     409: "Contradicts the store or its setup.",
     413: "Limit exceeded.",
+    421: "Not a name of this server.",
     422: "What was sent does not verify.",
     429: "Too many requests from this client.",
+    431: "The query or the headers are too long.",
     500: "The store failed a check.",
     503: "Not available now.",
     507: "The disk is full.",
