@@ -44,7 +44,7 @@ from muniment.tables.table_forms import DERIVED, TABLES
 from muniment.transports.cli.failure import EXIT_CODES
 from muniment.transports.gateway.aliases import ALIASES
 from muniment.transports.guide_pages import TOPICS, chapter
-from muniment.transports.http.status import MEANINGS, STATUS, STATUS_OF_CODE
+from muniment.transports.http.status import CODE_BEFORE_OPERATION, MEANINGS, STATUS, STATUS_OF_CODE
 from tests.guide_limits import LIMITS, amount, fixed_amounts
 from tests.guide_memory import (
     candidate_rules,
@@ -380,7 +380,8 @@ def _kinds() -> str:
 
 def _statuses() -> str:
     kinds = {status: [f"`{kind}`" for kind, each in STATUS.items() if each == status] for status in MEANINGS}
-    codes = {status: [f"`{code}`" for code, each in STATUS_OF_CODE.items() if each == status] for status in MEANINGS}
+    by_code = [*STATUS_OF_CODE.items(), *((code, status) for status, code in CODE_BEFORE_OPERATION.items())]
+    codes = {status: [f"`{code}`" for code, each in by_code if each == status] for status in MEANINGS}
     rows = [[str(status), meaning, ", ".join(kinds[status] + codes[status])] for status, meaning in MEANINGS.items()]
     return table(["status", "meaning", "kind or code of the error"], rows)
 

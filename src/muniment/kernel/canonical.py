@@ -25,6 +25,7 @@ import msgspec
 
 from muniment.errors import NotCanonical
 
+BLANKS = b" \t\r\n"  # around a JSON value (RFC 8259, 2)
 DEPTH_MAX = 64
 NODES_MAX = 200_000
 INTEGER_MIN, INTEGER_MAX = -(2**63), 2**64 - 1

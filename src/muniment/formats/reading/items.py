@@ -24,8 +24,9 @@ import msgspec
 
 from muniment.errors import InvalidInput, LimitExceeded, MunimentError
 from muniment.formats.reading import lines
-from muniment.formats.reading.json_list import BLANKS, ListSplitter
+from muniment.formats.reading.json_list import ListSplitter
 from muniment.formats.reading.lines import BYTE_ORDER_MARK, ITEM_BYTES_MAX, Lines
+from muniment.kernel.canonical import BLANKS
 
 TRUNCATED = "Input data was truncated"  # the message of msgspec for an incomplete value
 

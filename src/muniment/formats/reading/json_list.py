@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from muniment.errors import InvalidInput, LimitExceeded
+from muniment.kernel.canonical import BLANKS
 
-BLANKS = b" \t\r\n"
 _MARK = re.compile(rb'["\[\]{},]')
 _IN_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 _OPENS, _CLOSES = frozenset(b"[{"), frozenset(b"]}")

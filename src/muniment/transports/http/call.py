@@ -21,6 +21,7 @@ from muniment.declaration.http_wire import JSON
 from muniment.declaration.idempotency import KeyedReport, perform_once
 from muniment.declaration.operation import Effect, Operation, bound, perform, permit
 from muniment.errors import InvalidInput, MunimentError, NotAuthenticated
+from muniment.kernel.canonical import BLANKS
 from muniment.kernel.digest import b64url, sha256
 from muniment.kernel.sources import Clock
 from muniment.runtime.runtime import Runtime
@@ -33,7 +34,6 @@ from muniment.transports.http.request_runtimes import got, used_up
 
 BODY_BYTES_MAX = 8 * 1024 * 1024
 ETAG_BYTES = 16
-JSON_BLANKS = b" \t\n\r"  # around a value (RFC 8259, 2)
 
 
 class KeyHolder(Struct, frozen=True, kw_only=True):
@@ -154,7 +154,7 @@ async def json_body(request: Request, limit: int = BODY_BYTES_MAX) -> bytes:
     kind = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
     if kind != JSON:
         raise InvalidInput(at="content-type", problem="not_json")
-    if not body.strip(JSON_BLANKS):
+    if not body.strip(BLANKS):
         return b"{}"
     parsed(body)  # refuses what the parser behind it takes: a name that is there twice
     return body

@@ -1,6 +1,6 @@
 """Which status of HTTP an error has: one table from kinds, and the few codes that HTTP has a word of its own for.
 
-Three more are for requests that reach no operation: another method, host or length of the head than there may be.
+Three more are for requests that reach no operation: for a wrong method, a wrong host, and a head that is too long.
 """
 
 from __future__ import annotations
@@ -29,6 +29,11 @@ STATUS_OF_CODE: dict[str, int] = {
 WRONG_METHOD = 405
 WRONG_HOST = 421
 HEAD_TOO_LARGE = 431
+CODE_BEFORE_OPERATION: dict[int, str] = {
+    WRONG_METHOD: "request.invalid",
+    WRONG_HOST: "access.denied",
+    HEAD_TOO_LARGE: "request.limit_exceeded",
+}
 RETRY_AFTER = frozenset({429, 503})  # they may say when to come back
 PASSING = frozenset(
     {
@@ -40,7 +45,7 @@ PASSING = frozenset(
         "store.closed",  # the server stops; whoever starts it again answers
     }
 )  # of those that are answered with 503: what waiting helps against, without anybody doing anything
-STATUSES = frozenset({*STATUS.values(), *STATUS_OF_CODE.values(), WRONG_METHOD, WRONG_HOST, HEAD_TOO_LARGE})
+STATUSES = frozenset({*STATUS.values(), *STATUS_OF_CODE.values(), *CODE_BEFORE_OPERATION})
 MEANINGS: dict[int, str] = {  # of all that an operation may be answered with: its method is right
     400: "The request is invalid.",
     401: "Missing or invalid client key.",
@@ -48,7 +53,7 @@ MEANINGS: dict[int, str] = {  # of all that an operation may be answered with: i
     404: "Not found, or not visible to this key.",
     409: "Contradicts the store or its setup.",
     413: "Limit exceeded.",
-    421: "Not a name of this server.",
+    421: "The host is not this server.",
     422: "What was sent does not verify.",
     429: "Too many requests from this client.",
     431: "The query or the headers are too long.",
